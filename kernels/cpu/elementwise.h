@@ -1,0 +1,137 @@
+// The tile machine behind every element-wise kernel. Included only by sources that are compiled once per instruction
+// set.
+//
+// The driver is compiled once per compute type and knows nothing of the operation; the operation is a small function
+// over one tile, a loop that vectorises. Formats are run-time values; compute types are template parameters.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cpu/register.h"
+#include "kernels/cpu/team.h"
+#include "kernels/cpu/tile_io.h"
+#include "kernels/ops/team.h"
+
+namespace ulpscope::cpu::ULPSCOPE_ISA {
+namespace {
+
+constexpr int max_reads = 4;
+
+/// What a launch reads and writes, all of the same number of elements.
+struct Operands {
+  View read[max_reads];
+  View write[max_outputs];
+  int reads = 0;
+  int writes = 0;
+  std::int64_t elements = 0;
+};
+
+/// Elements [begin, begin + n) of every operand, in the compute type. in and out may be equal pointers.
+template <class T>
+struct TileArgs {
+  std::int64_t begin;
+  int n;
+  const T* in[max_reads];
+  T* out[max_outputs];
+};
+
+template <class T>
+using TileFunction = void (*)(const void* body, const TileArgs<T>&);
+
+/// Tiles [first, last) of a launch.
+template <class T>
+__attribute__((noinline)) void run_tile_range(const Operands& operands, std::int64_t first, std::int64_t last,
+                                              TileFunction<T> function, const void* body, RoundingTally* const* tally) {
+  Buffer<T> in[max_reads];
+  Buffer<T> out[max_outputs];
+  TileArgs<T> args = {};
+  for (int r = 0; r < operands.reads; ++r) {
+    args.in[r] = in[r].value;
+    if (operands.read[r].uniform) {
+      const T value = read_element<T>(operands.read[r], 0);
+      for (int i = 0; i < tile_length; ++i) in[r].value[i] = value;
+    }
+  }
+  for (std::int64_t tile = first; tile < last; ++tile) {
+    args.begin = tile * tile_length;
+    args.n = smaller(operands.elements - args.begin, tile_length);
+    for (int r = 0; r < operands.reads; ++r) {
+      if (!operands.read[r].uniform) args.in[r] = read_run(operands.read[r], args.begin, args.n, in[r].value);
+    }
+    for (int w = 0; w < operands.writes; ++w) {
+      args.out[w] = write_place(operands.write[w], args.begin, out[w].value, tally[w]);
+    }
+    function(body, args);
+    for (int w = 0; w < operands.writes; ++w) write_run(operands.write[w], args.begin, args.n, args.out[w], tally[w]);
+  }
+}
+
+/// cost: work of one element, in units of a cheap one.
+template <class T>
+inline void run_tiles(const Launch& launch, const Operands& operands, int cost, TileFunction<T> function,
+                      const void* body) {
+  const std::int64_t tiles = (operands.elements + tile_length - 1) / tile_length;
+  run_units(launch, tiles, operands.elements * cost,
+            [&](int, std::int64_t first, std::int64_t last, RoundingTally* const* tally) {
+              run_tile_range<T>(operands, first, last, function, body, tally);
+            });
+}
+
+/// Inputs broadcast to the first output's shape.
+inline Operands operands_of(const char* operation, const Launch& launch, int inputs) {
+  expect_operands(operation, launch, inputs, 1);
+  Operands operands;
+  for (int i = 0; i < inputs; ++i) operands.read[i] = broadcast_view(operation, launch.in[i], launch.out[0].shape);
+  operands.write[0] = view_of(launch.out[0]);
+  operands.reads = inputs;
+  operands.writes = 1;
+  operands.elements = operands.write[0].elements;
+  return operands;
+}
+
+template <class Body>
+inline Body make_body(const Launch& launch, std::int64_t elements) {
+  if constexpr (requires { Body::make(launch.params, launch.state, elements); }) {
+    return Body::make(launch.params, launch.state, elements);
+  } else {
+    return Body{};
+  }
+}
+
+template <class T, class Body, int inputs>
+void map_tile(const void* pointer, const TileArgs<T>& args) {
+  const Body body = *static_cast<const Body*>(pointer);
+  const T* a = args.in[0];
+  const T* b = args.in[1];
+  const T* c = args.in[2];
+  T* y = args.out[0];
+  const std::int64_t begin = args.begin;
+  const int n = args.n;
+  ULPSCOPE_INDEPENDENT_ITERATIONS
+  for (int i = 0; i < n; ++i) {
+    if constexpr (inputs == 1) {
+      y[i] = body(begin + i, a[i]);
+    } else if constexpr (inputs == 2) {
+      y[i] = body(begin + i, a[i], b[i]);
+    } else {
+      y[i] = body(begin + i, a[i], b[i], c[i]);
+    }
+  }
+}
+
+template <class T, template <class> class Body, int inputs, int cost>
+void run_map(const Launch& launch) {
+  const Operands operands = operands_of(Body<T>::operation, launch, inputs);
+  const Body<T> body = make_body<Body<T>>(launch, operands.elements);
+  run_tiles<T>(launch, operands, cost, map_tile<T, Body<T>, inputs>, &body);
+}
+
+/// Registers an element-wise body for both compute types.
+template <template <class> class Body, int inputs, int cost>
+inline void add_map(KernelTable& table) {
+  add_kernel(table, Body<float>::operation, Format::fp32, run_map<float, Body, inputs, cost>);
+  add_kernel(table, Body<double>::operation, Format::fp64, run_map<double, Body, inputs, cost>);
+}
+
+}  // namespace
+}  // namespace ulpscope::cpu::ULPSCOPE_ISA

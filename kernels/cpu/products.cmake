@@ -1,0 +1,20 @@
+# The matrix product, attention and the device. CMakeLists.txt beside it includes this after its ulpscope_isa_sources.
+target_sources(ulpscope_kernels PRIVATE
+  ${CMAKE_CURRENT_LIST_DIR}/attention.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/device.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/matmul.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/matmul_library.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/matmul_plan.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/self_test.cpp)
+target_link_libraries(ulpscope_kernels PUBLIC OpenMP::OpenMP_CXX PRIVATE ulpscope_dnnl)
+
+set(product_isa_sources ${CMAKE_CURRENT_LIST_DIR}/attention_rows.cpp ${CMAKE_CURRENT_LIST_DIR}/matmul_lines.cpp)
+if(TARGET ulpscope_kernels_portable)
+  foreach(isa portable avx2 avx512)
+    if(TARGET ulpscope_kernels_${isa})
+      target_sources(ulpscope_kernels_${isa} PRIVATE ${product_isa_sources})
+    endif()
+  endforeach()
+else()
+  ulpscope_isa_sources(ulpscope_kernels ${product_isa_sources})
+endif()

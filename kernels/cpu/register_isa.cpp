@@ -1,0 +1,18 @@
+#include "kernels/cpu/register_isa.h"
+
+namespace ulpscope::cpu::ULPSCOPE_ISA {
+
+void register_kernels(KernelTable& table) {
+  register_elementwise(table);
+  register_copy(table);
+  register_dropout(table);
+  register_rows(table);
+  register_layer_norm(table);
+  register_cross_entropy(table);
+  register_reductions(table);
+  register_columns(table);
+  register_embedding(table);
+  register_update(table);
+}
+
+}  // namespace ulpscope::cpu::ULPSCOPE_ISA

@@ -1,0 +1,135 @@
+// A compile check, as elementwise_bodies.cu: every row-wise, reducing and counting body of kernels/ops inside a
+// __global__ function, for float and double. Not linked into any program.
+#include <cstdint>
+
+#include "kernels/cuda/block_team.cuh"
+#include "kernels/ops/causal_mask.h"
+#include "kernels/ops/cross_entropy.h"
+#include "kernels/ops/embedding.h"
+#include "kernels/ops/layer_norm.h"
+#include "kernels/ops/reductions.h"
+#include "kernels/ops/round_and_count.h"
+#include "kernels/ops/softmax.h"
+#include "kernels/ops/team.h"
+#include "kernels/ops/unscale.h"
+
+namespace ulpscope::cuda {
+
+template <class T>
+__global__ void softmax_kernel(const T* x, T* y, std::int64_t n) {
+  __shared__ T scratch[block_threads];
+  softmax_row(BlockTeam<T>{scratch}, x + blockIdx.x * n, y + blockIdx.x * n, n);
+}
+
+template <class T>
+__global__ void softmax_backward_kernel(const T* y, const T* dy, T* dx, std::int64_t n) {
+  __shared__ T scratch[block_threads];
+  softmax_backward_row(BlockTeam<T>{scratch}, y + blockIdx.x * n, dy + blockIdx.x * n, dx + blockIdx.x * n, n);
+}
+
+template <class T>
+__global__ void causal_mask_kernel(const T* x, T* y, std::int64_t queries, std::int64_t keys, T value) {
+  __shared__ T scratch[block_threads];
+  causal_mask_row(BlockTeam<T>{scratch}, x + blockIdx.x * keys, y + blockIdx.x * keys, blockIdx.x % queries, queries,
+                  keys, value);
+}
+
+template <class T>
+__global__ void layer_norm_kernel(const T* x, const T* gamma, const T* beta, T* y, T* mean, T* rstd, std::int64_t n,
+                                  T epsilon) {
+  __shared__ T scratch[block_threads];
+  const Moments<T> moments =
+      layer_norm_row(BlockTeam<T>{scratch}, x + blockIdx.x * n, gamma, beta, y + blockIdx.x * n, n, epsilon);
+  if (threadIdx.x != 0) return;
+  mean[blockIdx.x] = moments.mean;
+  rstd[blockIdx.x] = moments.rstd;
+}
+
+template <class T>
+__global__ void layer_norm_backward_kernel(const T* x, const T* gamma, const T* mean, const T* rstd, const T* dy, T* dx,
+                                           std::int64_t n) {
+  __shared__ T scratch[block_threads];
+  layer_norm_backward_row(BlockTeam<T>{scratch}, x + blockIdx.x * n, gamma,
+                          Moments<T>{mean[blockIdx.x], rstd[blockIdx.x]}, dy + blockIdx.x * n, dx + blockIdx.x * n, n);
+}
+
+template <class T>
+__global__ void cross_entropy_kernel(const T* logits, const std::int32_t* target, T* loss, T* lse, std::int64_t n) {
+  __shared__ T scratch[block_threads];
+  const CrossEntropy<T> result =
+      cross_entropy_row(BlockTeam<T>{scratch}, logits + blockIdx.x * n, target[blockIdx.x], n);
+  if (threadIdx.x != 0) return;
+  loss[blockIdx.x] = result.loss;
+  lse[blockIdx.x] = result.log_sum_exp;
+}
+
+template <class T>
+__global__ void cross_entropy_backward_kernel(const T* logits, const std::int32_t* target, const T* lse, T scale,
+                                              T* dlogits, std::int64_t n) {
+  __shared__ T scratch[block_threads];
+  cross_entropy_backward_row(BlockTeam<T>{scratch}, logits + blockIdx.x * n, target[blockIdx.x], lse[blockIdx.x], scale,
+                             dlogits + blockIdx.x * n, n);
+}
+
+/// Chunks of the sums along elements: sum, squares, squared differences.
+template <class T>
+__global__ void sums_kernel(const T* a, const T* b, std::int64_t n, T* result) {
+  __shared__ T scratch[block_threads];
+  const BlockTeam<T> team{scratch};
+  const T sum = team.template sum<T>(n, [=](std::int64_t i) { return SumTerm<T>{}(a[i]); });
+  const T squares = team.template sum<T>(n, [=](std::int64_t i) { return SquareTerm<T>{}(a[i]); });
+  const T differences = team.template sum<T>(n, [=](std::int64_t i) { return SquaredDifferenceTerm<T>{}(a[i], b[i]); });
+  if (threadIdx.x != 0) return;
+  result[0] = sum;
+  result[1] = squares;
+  result[2] = differences;
+  result[3] = clip_coefficient(math::sqrt(squares), T(1));
+  result[4] = SerialTeam{}.sum<T>(n, [=](std::int64_t i) { return a[i]; });
+}
+
+/// One thread for each column.
+template <class T>
+__global__ void columns_kernel(const T* x, const T* dy, T* sum, T* dgamma, T* dbeta, std::int64_t chunks,
+                               std::int64_t n) {
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  for (std::int64_t row = 0; row < chunks * column_chunk_rows; ++row) {
+    T* place = sum + row / column_chunk_rows * n + i;
+    add_row(x + row * n + i, 1, place);
+    layer_norm_add_weight_gradients(x + row * n + i, dy + row * n + i, Moments<T>{T(0), T(1)}, 1, dgamma + i,
+                                    dbeta + i);
+  }
+  fold_column_chunks(sum + i, chunks, n, 1);
+}
+
+__global__ void sort_kernel(const std::int32_t* index, std::int64_t n, std::int64_t rows, std::int64_t* start,
+                            std::int64_t* position) {
+  sort_positions(index, n, rows, start, position);
+}
+
+template <class T>
+__global__ void count_kernel(const T* before, const T* after, int n, T least_normal, RoundingTally* tally) {
+  begin_tally(*tally);
+  count_block(before, after, n, least_normal, *tally);
+  finish_tally(*tally);
+  merge_counts(tally->counts, tally->counts);
+}
+
+#define ULPSCOPE_INSTANTIATE(T)                                                                                \
+  template __global__ void softmax_kernel<T>(const T*, T*, std::int64_t);                                      \
+  template __global__ void softmax_backward_kernel<T>(const T*, const T*, T*, std::int64_t);                   \
+  template __global__ void causal_mask_kernel<T>(const T*, T*, std::int64_t, std::int64_t, T);                 \
+  template __global__ void layer_norm_kernel<T>(const T*, const T*, const T*, T*, T*, T*, std::int64_t, T);    \
+  template __global__ void layer_norm_backward_kernel<T>(const T*, const T*, const T*, const T*, const T*, T*, \
+                                                         std::int64_t);                                        \
+  template __global__ void cross_entropy_kernel<T>(const T*, const std::int32_t*, T*, T*, std::int64_t);       \
+  template __global__ void cross_entropy_backward_kernel<T>(const T*, const std::int32_t*, const T*, T, T*,    \
+                                                            std::int64_t);                                     \
+  template __global__ void sums_kernel<T>(const T*, const T*, std::int64_t, T*);                               \
+  template __global__ void columns_kernel<T>(const T*, const T*, T*, T*, T*, std::int64_t, std::int64_t);      \
+  template __global__ void count_kernel<T>(const T*, const T*, int, T, RoundingTally*);
+ULPSCOPE_INSTANTIATE(float)
+ULPSCOPE_INSTANTIATE(double)
+#undef ULPSCOPE_INSTANTIATE
+
+}  // namespace ulpscope::cuda

@@ -1,0 +1,18 @@
+# ULPSCOPE_HAVE_CUDA: nvcc was found and is wanted. Here it compiles every kernel body (kernels/cuda).
+set(ULPSCOPE_HAVE_CUDA OFF)
+if(NOT ULPSCOPE_CUDA STREQUAL "OFF")
+  include(CheckLanguage)
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    if(NOT CMAKE_CUDA_ARCHITECTURES)
+      set(CMAKE_CUDA_ARCHITECTURES 80)
+    endif()
+    enable_language(CUDA)
+    set(CMAKE_CUDA_STANDARD 20)
+    set(ULPSCOPE_HAVE_CUDA ON)
+  elseif(ULPSCOPE_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "ULPSCOPE_CUDA=ON, but no nvcc was found. Install the CUDA Toolkit (12 or newer), put nvcc on PATH or set "
+                        "CUDACXX=/usr/local/cuda/bin/nvcc; or configure with -DULPSCOPE_CUDA=AUTO or OFF.")
+  endif()
+endif()
+add_feature_info(cuda ULPSCOPE_HAVE_CUDA "kernel bodies compiled by nvcc (ULPSCOPE_CUDA=${ULPSCOPE_CUDA})")

@@ -1,0 +1,224 @@
+// round_and_count: the same bits as the plain rounding, and counts that agree with a slow and independent tally.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "tests/kernels/ops/op_case.h"
+
+namespace ulpscope::test {
+namespace {
+
+/// Counts by plain loops over long double.
+RoundingCounts slow_counts(const std::vector<double>& values, Format format) {
+  RoundingCounts c;
+  for (const double x : values) {
+    ++c.elements;
+    if (std::isnan(x)) {
+      ++c.nan;
+      continue;
+    }
+    if (std::isinf(x)) {
+      ++(x > 0 ? c.positive_infinity : c.negative_infinity);
+      continue;
+    }
+    const double magnitude = std::fabs(x);
+    const double after = std::fabs(static_cast<double>(rounded(x, format)));
+    c.greatest_magnitude = std::max(c.greatest_magnitude, magnitude);
+    c.sum += x;
+    c.sum_of_squares += x * x;
+    if (magnitude == 0) {
+      ++c.zero;
+      continue;
+    }
+    if (c.least_magnitude == 0 || magnitude < c.least_magnitude) c.least_magnitude = magnitude;
+    ++c.histogram[std::ilogb(x) + 149];
+    if (std::isinf(after)) {
+      ++c.overflowed;
+      continue;
+    }
+    if (after == 0) ++c.flushed;
+    if (after != 0 && after < info(format).min_normal) ++c.subnormal;
+    const double error = std::fabs(after - magnitude);
+    c.sum_of_errors += error;
+    c.sum_of_squared_errors += error * error;
+    c.greatest_relative_error = std::max(c.greatest_relative_error, error / magnitude);
+  }
+  return c;
+}
+
+void expect_equal(const RoundingCounts& a, const RoundingCounts& b) {
+  EXPECT_EQ(a.elements, b.elements);
+  EXPECT_EQ(a.nan, b.nan);
+  EXPECT_EQ(a.positive_infinity, b.positive_infinity);
+  EXPECT_EQ(a.negative_infinity, b.negative_infinity);
+  EXPECT_EQ(a.overflowed, b.overflowed);
+  EXPECT_EQ(a.flushed, b.flushed);
+  EXPECT_EQ(a.subnormal, b.subnormal);
+  EXPECT_EQ(a.zero, b.zero);
+  EXPECT_EQ(a.least_magnitude, b.least_magnitude);
+  EXPECT_EQ(a.greatest_magnitude, b.greatest_magnitude);
+  for (int bin = 0; bin < histogram_bins; ++bin) ASSERT_EQ(a.histogram[bin], b.histogram[bin]) << "2^" << bin - 149;
+}
+
+void expect_near(const RoundingCounts& a, const RoundingCounts& slow) {
+  expect_equal(a, slow);
+  const double size = std::sqrt(slow.sum_of_squares * static_cast<double>(slow.elements));
+  EXPECT_NEAR(a.sum, slow.sum, size * 1e-13);
+  EXPECT_NEAR(a.sum_of_squares, slow.sum_of_squares, slow.sum_of_squares * 1e-12);
+  EXPECT_NEAR(a.sum_of_errors, slow.sum_of_errors, slow.sum_of_errors * 1e-12);
+  EXPECT_NEAR(a.sum_of_squared_errors, slow.sum_of_squared_errors, slow.sum_of_squared_errors * 1e-12);
+  EXPECT_NEAR(a.greatest_relative_error, slow.greatest_relative_error, slow.greatest_relative_error * 1e-6);
+}
+
+struct Counted {
+  std::vector<std::uint64_t> bits;
+  RoundingCounts counts;
+};
+
+Counted cast(const std::vector<double>& values, Format from, Format to, InstructionSet set, int threads, bool count) {
+  const std::int64_t n = static_cast<std::int64_t>(values.size());
+  TestTensor x({n}, from), y({n}, to);
+  for (std::int64_t i = 0; i < n; ++i) x.set(i, values[static_cast<std::size_t>(i)]);
+  Counted result;
+  std::vector<RoundingCounts*> counts;
+  if (count) counts.push_back(&result.counts);
+  execute("copy", from == Format::fp64 ? Format::fp64 : Format::fp32, {x.view()}, {y.view()}, nullptr, {}, set, threads,
+          counts);
+  for (std::int64_t i = 0; i < n; ++i) result.bits.push_back(y.bits(i));
+  return result;
+}
+
+/// Numbers over the whole range of fp32, with every kind of special value among them.
+std::vector<double> wild_values(std::int64_t n) {
+  Uniform uniform(99);
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double sign = uniform() < 0.5 ? -1 : 1;
+    const double u = uniform();
+    double x = sign * std::ldexp(1 + uniform(), static_cast<int>(u * 276) - 149);
+    if (i % 3 != 0) x = sign * std::ldexp(1 + uniform(), static_cast<int>(u * 50) - 28);  // around fp16's range
+    if (i % 97 == 5) x = 0 * sign;
+    if (i % 101 == 7) x = sign * HUGE_VAL;
+    if (i % 103 == 9) x = std::nan("");
+    values.push_back(static_cast<double>(static_cast<float>(x)));
+  }
+  return values;
+}
+
+TEST(RoundAndCount, AgreesWithASlowCount) {
+  for (const Format to : {Format::fp16, Format::bf16, Format::fp32}) {
+    for (const std::int64_t n : {1, 3, 17, 1023, 1025, 70001}) {
+      const std::vector<double> values = wild_values(n);
+      const RoundingCounts slow = slow_counts(values, to);
+      const Counted plain = cast(values, Format::fp32, to, InstructionSet::portable, 1, false);
+      const Counted first = cast(values, Format::fp32, to, InstructionSet::portable, 1, true);
+      expect_near(first.counts, slow);
+      for (const InstructionSet set : instruction_sets()) {
+        for (const int threads : {1, 2, 3}) {
+          const Counted other = cast(values, Format::fp32, to, set, threads, true);
+          EXPECT_EQ(other.bits, plain.bits);
+          // The sums too, bit for bit.
+          EXPECT_EQ(std::memcmp(&other.counts, &first.counts, sizeof(RoundingCounts)), 0)
+              << name(to) << " " << n << " " << name(set) << " " << threads;
+        }
+      }
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST(RoundAndCount, FromDouble) {
+  const std::vector<double> values = wild_values(5000);
+  for (const Format to : {Format::fp16, Format::bf16, Format::fp64}) {
+    const Counted counted = cast(values, Format::fp64, to, InstructionSet::portable, 1, true);
+    expect_near(counted.counts, slow_counts(values, to));
+  }
+}
+
+TEST(RoundAndCount, EdgesOfFp16) {
+  const auto counts = [](double x) {
+    return cast({x}, Format::fp32, Format::fp16, InstructionSet::portable, 1, true).counts;
+  };
+  const double below = static_cast<double>(65519.99f);
+  EXPECT_EQ(counts(below).overflowed, 0);
+  EXPECT_EQ(counts(65520).overflowed, 1);
+  EXPECT_EQ(counts(-65520).overflowed, 1);
+  EXPECT_EQ(counts(65520).greatest_magnitude, 65520);
+  EXPECT_EQ(counts(65520).histogram[15 + 149], 1);
+  EXPECT_EQ(counts(0x1p-25).flushed, 1);
+  EXPECT_EQ(counts(-0x1p-25).flushed, 1);
+  EXPECT_EQ(counts(0x1p-25).greatest_relative_error, 1.0);
+  const double above = static_cast<double>(std::nextafter(0x1p-25f, 1.0f));
+  EXPECT_EQ(counts(above).flushed, 0);
+  EXPECT_EQ(counts(above).subnormal, 1);
+  EXPECT_EQ(counts(0x1p-14).subnormal, 0);
+  EXPECT_EQ(counts(0x1.ff8p-15).subnormal, 1);
+  EXPECT_EQ(counts(0).zero, 1);
+  EXPECT_EQ(counts(0).flushed, 0);
+  EXPECT_EQ(counts(-0.0).zero, 1);
+  EXPECT_EQ(counts(HUGE_VAL).positive_infinity, 1);
+  EXPECT_EQ(counts(HUGE_VAL).overflowed, 0);
+  EXPECT_EQ(counts(-HUGE_VAL).negative_infinity, 1);
+  EXPECT_EQ(counts(0x1p-149).histogram[0], 1);
+  EXPECT_EQ(counts(0x1.8p-148).histogram[1], 1);
+  EXPECT_EQ(counts(0x1p127).histogram[276], 1);
+  EXPECT_EQ(counts(1.0 + 0x1p-11).sum_of_errors, 0x1p-11);
+}
+
+TEST(RoundAndCount, E4m3OverflowsToNaN) {
+  const RoundingCounts c =
+      cast({448, 464, 465, -1000}, Format::fp32, Format::fp8_e4m3, InstructionSet::portable, 1, true).counts;
+  EXPECT_EQ(c.overflowed, 2);
+  EXPECT_EQ(c.nan, 0);
+}
+
+TEST(RoundAndCount, AddsToWhatIsThere) {
+  const std::vector<double> values = wild_values(3000);
+  TestTensor x({3000}, Format::fp32), y({3000}, Format::fp16);
+  for (int i = 0; i < 3000; ++i) x.set(i, values[static_cast<std::size_t>(i)]);
+  RoundingCounts once, twice;
+  execute("copy", Format::fp32, {x.view()}, {y.view()}, nullptr, {}, InstructionSet::portable, 1, {&once});
+  for (int k = 0; k < 2; ++k)
+    execute("copy", Format::fp32, {x.view()}, {y.view()}, nullptr, {}, InstructionSet::portable, 1, {&twice});
+  EXPECT_EQ(twice.elements, 6000);
+  EXPECT_EQ(twice.flushed, 2 * once.flushed);
+  EXPECT_DOUBLE_EQ(twice.sum_of_errors, 2 * once.sum_of_errors);
+}
+
+TEST(RoundAndCount, LooksAtEveryKindOfKernelWithoutChangingABit) {
+  for (const InstructionSet set : instruction_sets()) {
+    TestTensor x({66, 1025}, Format::fp16), w({1025}, Format::fp32), y({66, 1025}, Format::fp16, Layout::padded);
+    TestTensor plain({66, 1025}, Format::fp16), mean({66}, Format::fp32), rstd({66}, Format::fp32),
+        sum({1025}, Format::fp16);
+    TestTensor loss({}, Format::fp16);
+    Uniform uniform(1);
+    for (std::int64_t i = 0; i < x.elements(); ++i) x.set(i, uniform() * 10 - 5);
+    for (std::int64_t i = 0; i < 1025; ++i) w.set(i, uniform() * 30000);
+    const LayerNormParams params;
+    execute("layer_norm", Format::fp32, {x.view(), w.view(), w.view()}, {plain.view(), mean.view(), rstd.view()},
+            &params, {}, set, 1);
+    RoundingCounts first[2], counts;
+    for (const int threads : {1, 2, 3}) {
+      RoundingCounts c[2];
+      execute("layer_norm", Format::fp32, {x.view(), w.view(), w.view()}, {y.view(), mean.view(), rstd.view()}, &params,
+              {}, set, threads, {&c[0], nullptr, &c[1]});
+      for (std::int64_t i = 0; i < x.elements(); ++i) ASSERT_EQ(y.bits(i), plain.bits(i));
+      EXPECT_EQ(c[0].elements, 66 * 1025);
+      EXPECT_GT(c[0].overflowed, 0);
+      EXPECT_EQ(c[1].elements, 66);
+      if (threads == 1) first[0] = c[0], first[1] = c[1];
+      EXPECT_EQ(std::memcmp(c, first, sizeof c), 0);
+    }
+    execute("sum_leading", Format::fp32, {x.view()}, {sum.view()}, nullptr, {}, set, 2, {&counts});
+    EXPECT_EQ(counts.elements, 1025);
+    counts = {};
+    execute("sum_all", Format::fp32, {x.view()}, {loss.view()}, nullptr, {}, set, 2, {&counts});
+    EXPECT_EQ(counts.elements, 1);
+    EXPECT_NEAR(counts.sum, loss.get(0), std::fabs(loss.get(0)) * 0x1p-10);
+  }
+}
+
+}  // namespace
+}  // namespace ulpscope::test

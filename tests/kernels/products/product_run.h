@@ -1,0 +1,158 @@
+// What the tests of this folder share: arrays on the host in any format and layout, launches, and a reference rounding
+// that owes nothing to the code under test.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/device.h"
+#include "kernels/formats/convert.h"
+#include "kernels/formats/instruction_set.h"
+#include "kernels/ops/params.h"
+#include "kernels/ops/rounding_counts.h"
+
+namespace ulpscope::test {
+
+/// One number in a format, both ways. fp64 directly, the rest through the bulk conversions (tested in
+/// tests/kernels/formats).
+inline double get(Format f, const void* at) {
+  if (f == Format::fp64) {
+    double x;
+    std::memcpy(&x, at, sizeof x);
+    return x;
+  }
+  float x;
+  widen(f, at, &x, 1);
+  return static_cast<double>(x);
+}
+inline void put(Format f, void* at, double x) {
+  if (f == Format::fp64) {
+    std::memcpy(at, &x, sizeof x);
+    return;
+  }
+  const float y = static_cast<float>(x);
+  narrow(f, &y, at, 1);
+}
+
+/// A tensor in host memory, gaps filled with 0xee so that writing outside the view shows.
+struct Array {
+  Format format = Format::fp32;
+  Shape shape;
+  std::array<std::int64_t, max_rank> stride{};
+  std::int64_t first = 0;
+  std::vector<unsigned char> bytes;
+
+  Array() = default;
+  Array(Format f, const Shape& s) : format(f), shape(s), stride(Tensor(nullptr, f, s).stride) { allocate(); }
+  Array(Format f, const Shape& s, std::initializer_list<std::int64_t> strides, std::int64_t offset = 0)
+      : format(f), shape(s), first(offset) {
+    int i = 0;
+    for (const std::int64_t x : strides) stride[static_cast<std::size_t>(i++)] = x;
+    allocate();
+  }
+  void allocate() {
+    std::int64_t last = first;
+    for (int i = 0; i < shape.rank; ++i) last += (shape[i] - 1) * stride[static_cast<std::size_t>(i)];
+    bytes.assign(static_cast<std::size_t>((last + 1) * storage_bytes(format)), 0xee);
+  }
+  std::int64_t place(std::int64_t index) const {  // of the element `index` in row-major order
+    std::int64_t at = first;
+    for (int i = shape.rank - 1; i >= 0; --i) {
+      at += index % shape[i] * stride[static_cast<std::size_t>(i)];
+      index /= shape[i];
+    }
+    return at * storage_bytes(format);
+  }
+  std::int64_t size() const { return shape.elements(); }
+  double at(std::int64_t index) const { return get(format, bytes.data() + place(index)); }
+  void set(std::int64_t index, double x) { put(format, bytes.data() + place(index), x); }
+  Array& fill(const std::function<double(std::int64_t)>& f) {
+    for (std::int64_t i = 0; i < size(); ++i) set(i, f(i));
+    return *this;
+  }
+  Array& normal(unsigned seed, double deviation = 1.0) {
+    std::mt19937 generator(seed);
+    std::normal_distribution<double> d(0.0, deviation);
+    return fill([&](std::int64_t) { return d(generator); });
+  }
+  Array& nan() {
+    return fill([](std::int64_t) { return std::numeric_limits<double>::quiet_NaN(); });
+  }
+  Tensor view() {
+    Tensor t;
+    t.data = bytes.data() + first * storage_bytes(format);
+    t.format = format;
+    t.shape = shape;
+    t.stride = stride;
+    return t;
+  }
+};
+
+/// x rounded to `bits` significant bits, ties to even or away. Range is not limited.
+inline double round_to_bits(double x, int bits, bool ties_away = false) {
+  if (x == 0.0 || !std::isfinite(x)) return x;
+  int exponent = 0;
+  const double scaled = std::ldexp(std::frexp(x, &exponent), bits);
+  return std::ldexp(ties_away ? std::round(scaled) : std::nearbyint(scaled), exponent - bits);
+}
+
+/// A number as a multiplier of this format sees it.
+inline double seen_by(Format stored, Format multiply, double x) {
+  if (info(stored).mantissa_bits <= info(multiply).mantissa_bits) return x;
+  return round_to_bits(x, info(multiply).mantissa_bits + 1, multiply == Format::tf32);
+}
+
+struct Options {
+  Format compute = Format::fp32;
+  int threads = 2;
+  InstructionSet set = best_instruction_set();
+  std::vector<RoundingCounts*> counts = {};
+  StepState* state = nullptr;
+  void (*wrapper)(const Launch&) = nullptr;
+};
+
+inline Device& device_for(InstructionSet set) {
+  static std::unique_ptr<Device> devices[instruction_set_count];
+  auto& device = devices[static_cast<int>(set)];
+  if (device == nullptr) device = make_cpu_device({2, name(set)});
+  return *device;
+}
+
+/// Launches an operation with a workspace full of NaN, outputs as they are.
+inline void launch(const std::string& operation, std::vector<Array*> in, std::vector<Array*> out, const void* params,
+                   const Options& options = {}) {
+  Device& device = device_for(options.set);
+  std::vector<Tensor> inputs, outputs;
+  for (Array* a : in) inputs.push_back(a->view());
+  for (Array* a : out) outputs.push_back(a->view());
+  Launch l;
+  l.in = inputs.data();
+  l.in_count = static_cast<int>(inputs.size());
+  l.out = outputs.data();
+  l.out_count = static_cast<int>(outputs.size());
+  l.params = params;
+  l.threads = options.threads;
+  l.state = options.state;
+  if (!options.counts.empty()) l.counts = options.counts.data();
+  const Kernel& kernel = device.kernels().find(operation, options.compute);
+  const Buffer workspace(device, kernel.workspace_bytes(l));
+  device.fill(workspace.data(), 0xff, workspace.bytes());
+  l.workspace = workspace.data();
+  kernel.run(l);
+}
+
+inline std::vector<InstructionSet> available_sets() {
+  std::vector<InstructionSet> sets;
+  for (const InstructionSet s : {InstructionSet::portable, InstructionSet::avx2, InstructionSet::avx512}) {
+    if (available(s)) sets.push_back(s);
+  }
+  return sets;
+}
+
+}  // namespace ulpscope::test
