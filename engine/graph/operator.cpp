@@ -1,0 +1,181 @@
+#include "engine/graph/operator.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "engine/ops/families.h"
+#include "kernels/error.h"
+#include "kernels/nearest.h"
+
+namespace ulpscope::engine {
+
+GradientContext::GradientContext(Graph& graph, NodeId id, std::vector<ValueId> output_gradients, std::vector<bool> wanted)
+    : graph_(graph),
+      id_(id),
+      node_(graph.node(id)),
+      output_gradients_(std::move(output_gradients)),
+      wanted_(std::move(wanted)),
+      input_gradients_(node_.inputs.size()) {}
+
+NodeId GradientContext::emit_node(std::string_view op, const std::string& suffix, std::vector<ValueId> inputs,
+                                  Attributes attributes) {
+  Node node;
+  node.op = &operators().find(op);
+  node.name = node_.name + "." + suffix;
+  node.inputs = std::move(inputs);
+  node.attributes = std::move(attributes);
+  node.phase = Phase::backward;
+  node.multiply = node_.multiply;
+  node.of = id_;
+  node.why = "backward of " + node_.name;
+  return graph_.add_node(std::move(node));
+}
+
+ValueId GradientContext::emit(std::string_view op, const std::string& suffix, std::vector<ValueId> inputs,
+                              Attributes attributes) {
+  return graph_.node(emit_node(op, suffix, std::move(inputs), std::move(attributes))).outputs.front();
+}
+
+void GradientContext::set(int i, ValueId gradient) {
+  const Value target = input(i);
+  if (!(graph_.value(gradient).shape == target.shape)) {
+    std::vector<std::int64_t> shape(target.shape.dim.begin(), target.shape.dim.begin() + target.shape.rank);
+    gradient = emit("sum_to", fmt::format("d{}.sum", i), {gradient}, {{"shape", std::move(shape)}});
+  }
+  if (graph_.value(gradient).format != target.format) {
+    gradient = emit("cast", fmt::format("d{}.cast", i), {gradient}, {{"to", std::string(name(target.format))}});
+  }
+  input_gradients_.at(static_cast<std::size_t>(i)) = gradient;
+}
+
+void OperatorTable::add(Operator op) {
+  const std::string key = op.name;
+  if (!operators_.emplace(key, std::move(op)).second) throw Error(fmt::format("operator '{}' is declared twice", key));
+}
+
+const Operator& OperatorTable::find(std::string_view name) const {
+  const auto it = operators_.find(name);
+  if (it != operators_.end()) return it->second;
+  const std::vector<std::string> all = names();
+  throw UsageError(fmt::format("unknown operator '{}', did you mean '{}'? Operators: {}", name, nearest(name, all),
+                               fmt::join(all, ", ")));
+}
+
+std::vector<std::string> OperatorTable::names() const {
+  std::vector<std::string> all;
+  for (const auto& [name, op] : operators_) all.push_back(name);
+  return all;
+}
+
+const OperatorTable& operators() {
+  static const OperatorTable table = [] {
+    OperatorTable t;
+    add_activations(t);
+    add_attention(t);
+    add_cast(t);
+    add_dropout(t);
+    add_elementwise(t);
+    add_embedding(t);
+    add_layer_norm(t);
+    add_layout(t);
+    add_losses(t);
+    add_products(t);
+    add_reductions(t);
+    add_softmax(t);
+    add_update(t);
+    return t;
+  }();
+  return table;
+}
+
+double node_flops(const Graph& graph, const Node& node) { return node.op->flops ? node.op->flops(graph, node) : 0.0; }
+
+double node_bytes(const Graph& graph, const Node& node) {
+  if (!node.op->launches) return 0.0;
+  double bytes = 0.0;
+  for (const ValueId v : node.inputs)
+    bytes += static_cast<double>(graph.value(v).shape.elements() * storage_bytes(graph.value(v).format));
+  for (const ValueId v : node.outputs)
+    bytes += static_cast<double>(graph.value(v).shape.elements() * storage_bytes(graph.value(v).format));
+  return bytes;
+}
+
+Format compute_format(const LaunchPlan& plan) {
+  for (const Operand& operand : plan.in)
+    if (operand.view.format == Format::fp64) return Format::fp64;
+  for (const Operand& operand : plan.out)
+    if (operand.view.format == Format::fp64) return Format::fp64;
+  return Format::fp32;
+}
+
+Format promote(Format a, Format b) {
+  if (a == b) return a;
+  if (a == Format::i32) return b;
+  if (b == Format::i32) return a;
+  if (a == Format::fp64 || b == Format::fp64) return Format::fp64;
+  return Format::fp32;
+}
+
+Shape broadcast(const Shape& a, const Shape& b, const Node& node) {
+  Shape result;
+  result.rank = std::max(a.rank, b.rank);
+  for (int i = 1; i <= result.rank; ++i) {
+    const std::int64_t da = i <= a.rank ? a[-i] : 1, db = i <= b.rank ? b[-i] : 1;
+    if (da != db && da != 1 && db != 1)
+      throw UsageError(fmt::format("node '{}' ({}): shapes {} and {} do not broadcast", node.name, node.op->name,
+                                   to_string(a), to_string(b)));
+    result[-i] = da == 1 ? db : da;
+  }
+  return result;
+}
+
+Operand whole(const Graph& graph, ValueId value) {
+  const Value& v = graph.value(value);
+  return {value, Tensor(nullptr, v.format, v.shape), 0};
+}
+
+Operand broadcast_to(const Graph& graph, ValueId value, const Shape& shape) {
+  const Value& v = graph.value(value);
+  const Tensor own(nullptr, v.format, v.shape);
+  Operand operand{value, Tensor(nullptr, v.format, shape), 0};
+  for (int i = 1; i <= shape.rank; ++i) {
+    const auto axis = static_cast<std::size_t>(shape.rank - i);
+    operand.view.stride[axis] =
+        i <= v.shape.rank && v.shape[-i] != 1 ? own.stride[static_cast<std::size_t>(v.shape.rank - i)] : 0;
+  }
+  return operand;
+}
+
+Operand reshaped(const Graph& graph, ValueId value, const Shape& shape) {
+  return {value, Tensor(nullptr, graph.value(value).format, shape), 0};
+}
+
+LaunchPlan simple_launch(std::string_view kernel, const Graph& graph, const Node& node) {
+  LaunchPlan plan;
+  plan.kernel = kernel;
+  for (const ValueId v : node.inputs) plan.in.push_back(whole(graph, v));
+  for (const ValueId v : node.outputs) plan.out.push_back(whole(graph, v));
+  return plan;
+}
+
+const Value& input_of(const Graph& graph, const Node& node, int i) {
+  if (static_cast<std::size_t>(i) >= node.inputs.size())
+    throw UsageError(fmt::format("node '{}' ({}): input {} is missing, {} given", node.name, node.op->name, i, node.inputs.size()));
+  return graph.value(node.inputs[static_cast<std::size_t>(i)]);
+}
+
+Shape as_rows(const Shape& shape) {
+  if (shape.rank == 0) return Shape{1, 1};
+  const std::int64_t columns = shape[-1];
+  return Shape{columns == 0 ? 0 : shape.elements() / columns, columns};
+}
+
+void refuse(const Graph& graph, const Node& node, const std::string& reason) {
+  std::vector<std::string> in;
+  for (const ValueId v : node.inputs)
+    in.push_back(fmt::format("{} {} {}", graph.value(v).name, name(graph.value(v).format), to_string(graph.value(v).shape)));
+  throw UsageError(fmt::format("node '{}' ({}): {}; inputs: {}", node.name, node.op->name, reason, fmt::join(in, "; ")));
+}
+
+}  // namespace ulpscope::engine

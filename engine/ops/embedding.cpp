@@ -1,0 +1,48 @@
+// Table look-up by index, and the scatter-add that is its gradient.
+#include "engine/graph/operator.h"
+#include "engine/ops/families.h"
+
+namespace ulpscope::engine {
+namespace {
+
+std::vector<LaunchPlan> launch(const Graph& graph, const Node& node, const LaunchOptions&) {
+  return {simple_launch(node.op->name, graph, node)};
+}
+
+}  // namespace
+
+void add_embedding(OperatorTable& table) {
+  Operator forward;
+  forward.name = "embedding";
+  forward.autocast = "embedding";
+  forward.infer = [](const Graph& graph, const Node& node) -> std::vector<ValueType> {
+    const Value &rows = input_of(graph, node, 0), &index = input_of(graph, node, 1);
+    if (rows.shape.rank != 2 || index.format != Format::i32) refuse(graph, node, "takes a table [V, C] and i32 indices");
+    Shape shape = index.shape;
+    if (shape.rank == max_rank) refuse(graph, node, "too many dimensions");
+    shape.dim[static_cast<std::size_t>(shape.rank++)] = rows.shape[1];
+    return {{shape, rows.format}};
+  };
+  forward.gradient = [](GradientContext& context) {
+    const std::vector<ValueId> in = context.node().inputs;
+    if (context.wanted(0))
+      context.set(0, context.emit("embedding_backward", "dtable", {context.output_gradient(), in[1]},
+                                  {{"rows", context.input(0).shape[0]}}));
+  };
+  forward.launches = launch;
+
+  Operator backward;
+  backward.name = "embedding_backward";
+  backward.infer = [](const Graph& graph, const Node& node) -> std::vector<ValueType> {
+    const Value& dy = input_of(graph, node, 0);
+    return {{Shape{node.attributes.integer("rows"), dy.shape[-1]}, dy.format}};
+  };
+  backward.flops = [](const Graph& graph, const Node& node) {
+    return static_cast<double>(input_of(graph, node, 0).shape.elements());
+  };
+  backward.launches = launch;
+  table.add(std::move(forward));
+  table.add(std::move(backward));
+}
+
+}  // namespace ulpscope::engine

@@ -1,0 +1,124 @@
+// What makes a step of gradients: loss scale, unscale with finite check, global norm, optimizers. In place; the kernels
+// write nothing when the step's flag says that the gradients are not finite.
+#include "engine/graph/operator.h"
+#include "engine/ops/families.h"
+#include "kernels/ops/params.h"
+
+namespace ulpscope::engine {
+namespace {
+
+std::vector<ValueType> same_types(const Graph& graph, const Node& node) {
+  std::vector<ValueType> types;
+  for (const ValueId v : node.inputs) types.push_back({graph.value(v).shape, graph.value(v).format});
+  return types;
+}
+
+double per_element(const Graph& graph, const Node& node, double each) {
+  double elements = 0.0;
+  for (const ValueId v : node.inputs) elements += static_cast<double>(graph.value(v).shape.elements());
+  return each * elements;
+}
+
+Operator scale_loss() {
+  Operator op;
+  op.name = "scale_loss";
+  op.infer = same_types;
+  op.gradient = [](GradientContext& context) {
+    context.set(0, context.emit("scale_loss", "dloss", {context.output_gradient()}));
+  };
+  op.flops = [](const Graph& g, const Node& n) { return per_element(g, n, 1); };
+  op.launches = [](const Graph& graph, const Node& node, const LaunchOptions&) -> std::vector<LaunchPlan> {
+    return {simple_launch("scale_by_loss_scale", graph, node)};
+  };
+  return op;
+}
+
+/// All parameter gradients at once: g ← g / S, and the finite flag.
+Operator unscale_check() {
+  Operator op;
+  op.name = "unscale_check";
+  op.infer = same_types;
+  op.in_place_all = true;
+  op.flops = [](const Graph& g, const Node& n) { return per_element(g, n, 1); };
+  op.launches = [](const Graph& graph, const Node& node, const LaunchOptions&) -> std::vector<LaunchPlan> {
+    return {simple_launch("unscale_check", graph, node)};
+  };
+  return op;
+}
+
+Operator global_norm() {
+  Operator op;
+  op.name = "global_norm";
+  op.infer = [](const Graph&, const Node&) -> std::vector<ValueType> { return {{Shape{}, Format::fp32}}; };
+  op.flops = [](const Graph& g, const Node& n) { return per_element(g, n, 2); };
+  op.launches = [](const Graph& graph, const Node& node, const LaunchOptions&) -> std::vector<LaunchPlan> {
+    LaunchPlan plan = simple_launch("global_norm", graph, node);
+    plan.set_params(ClipParams{static_cast<float>(node.attributes.number_or("max_norm", 0.0))});
+    return {plan};
+  };
+  return op;
+}
+
+/// Inputs: gradient, norm (orders the node after it), then what is updated in place.
+std::vector<ValueType> updated_types(const Graph& graph, const Node& node) {
+  std::vector<ValueType> types = same_types(graph, node);
+  types.erase(types.begin(), types.begin() + 2);
+  return types;
+}
+
+LaunchPlan update_launch(const char* kernel, const Graph& graph, const Node& node) {
+  LaunchPlan plan;
+  plan.kernel = kernel;
+  plan.in = {whole(graph, node.inputs[0])};
+  for (const ValueId v : node.outputs) plan.out.push_back(whole(graph, v));
+  return plan;
+}
+
+Operator sgd() {
+  Operator op;
+  op.name = "sgd";
+  op.infer = updated_types;
+  op.in_place = {2, 3};
+  op.flops = [](const Graph& g, const Node& n) { return 6.0 * static_cast<double>(input_of(g, n, 0).shape.elements()); };
+  op.launches = [](const Graph& graph, const Node& node, const LaunchOptions&) -> std::vector<LaunchPlan> {
+    LaunchPlan plan = update_launch("sgd", graph, node);
+    SgdParams params;
+    params.momentum = static_cast<float>(node.attributes.number("momentum"));
+    params.weight_decay = static_cast<float>(node.attributes.number("weight_decay"));
+    params.nesterov = node.attributes.flag("nesterov");
+    plan.set_params(params);
+    return {plan};
+  };
+  return op;
+}
+
+Operator adamw() {
+  Operator op;
+  op.name = "adamw";
+  op.infer = updated_types;
+  op.in_place = {2, 3, 4};
+  op.flops = [](const Graph& g, const Node& n) { return 15.0 * static_cast<double>(input_of(g, n, 0).shape.elements()); };
+  op.launches = [](const Graph& graph, const Node& node, const LaunchOptions&) -> std::vector<LaunchPlan> {
+    LaunchPlan plan = update_launch("adamw", graph, node);
+    AdamWParams params;
+    params.beta1 = node.attributes.number("beta1");
+    params.beta2 = node.attributes.number("beta2");
+    params.epsilon = node.attributes.number("epsilon");
+    params.weight_decay = node.attributes.number("weight_decay");
+    plan.set_params(params);
+    return {plan};
+  };
+  return op;
+}
+
+}  // namespace
+
+void add_update(OperatorTable& table) {
+  table.add(scale_loss());
+  table.add(unscale_check());
+  table.add(global_norm());
+  table.add(sgd());
+  table.add(adamw());
+}
+
+}  // namespace ulpscope::engine

@@ -1,0 +1,3 @@
+target_sources(ulpscope_engine PRIVATE
+  ${CMAKE_CURRENT_LIST_DIR}/schedule.cpp
+)

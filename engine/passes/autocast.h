@@ -1,0 +1,25 @@
+// Autocast as a pass: inserts casts into a forward graph as a policy says, and chooses what products multiply in.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/graph/graph.h"
+#include "engine/precision/mode.h"
+#include "engine/precision/policy.h"
+
+namespace ulpscope::engine {
+
+struct AutocastOptions {
+  Mode mode;
+  const Policy* policy = nullptr;          ///< of mixed modes
+  std::vector<std::string> keep_fp32;      ///< node name patterns that run in fp32 whatever the policy says
+};
+
+/// The same forward graph with casts. A weight is cast once and the copy shared (PyTorch's cache); any other value is cast
+/// for each use. Every node says why it has its formats. Values keep their order within a role, so that ids of inputs,
+/// parameters and constants stay the same; `map` (if given) receives the new id of every old value.
+/// Throws UsageError for a keep_fp32 pattern that matches no node, naming the nearest one.
+Graph autocast(const Graph& forward, const AutocastOptions& options, std::vector<ValueId>* map = nullptr);
+
+}  // namespace ulpscope::engine

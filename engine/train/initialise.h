@@ -1,0 +1,19 @@
+// First values of parameters and constants.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/graph/graph.h"
+
+namespace ulpscope::engine {
+
+/// Drawn in fp32 from (seed, the value's name): the same in every mode and on every device.
+/// Throws Error if a list of values has another length than the value.
+std::vector<float> initial_values(const Value& value, std::uint64_t seed);
+
+/// Conversions between fp32 lists and a storage format in host memory.
+void store(const std::vector<float>& values, Format format, void* memory);
+std::vector<float> load(Format format, const void* memory, std::int64_t elements);
+
+}  // namespace ulpscope::engine

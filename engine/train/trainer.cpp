@@ -1,0 +1,225 @@
+#include "engine/train/trainer.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "engine/optim/schedule.h"
+#include "engine/train/initialise.h"
+#include "engine/train/program.h"
+#include "kernels/error.h"
+
+namespace ulpscope::engine {
+
+struct Trainer::State {
+  State(Device& device_, const Dataset& dataset_, const GraphSetup& setup_, Topics& topics_)
+      : device(device_),
+        dataset(dataset_),
+        mode(setup_.mode),
+        config(setup_.config),
+        seed(setup_.seed),
+        topics(topics_),
+        training(plan_step(device, setup_.training, mode, config)),
+        evaluation(plan_evaluation(device, setup_.evaluation, mode, config)),
+        persistent(device, static_cast<std::size_t>(training.memory.persistent_bytes)),
+        arena(device, static_cast<std::size_t>(std::max(training.memory.arena_bytes, evaluation.memory.arena_bytes))),
+        scaling(scales_loss(mode, config)),
+        scaler(scaling::initial_state(scaling ? config.scaler : scaling::Policy{scaling::NoScaling{}})) {
+    device.fill(persistent.data(), 0, persistent.bytes());
+    const LaunchOptions options{seed};
+    train_program = std::make_unique<Program>(
+        device, training.graph, training.memory, arena.data(), [this](ValueId v) { return address(training, v); },
+        step_state(), options);
+    evaluate_program = std::make_unique<Program>(
+        device, evaluation.graph, evaluation.memory, arena.data(), [this](ValueId v) { return evaluation_address(v); },
+        step_state(), options);
+    for (const Role role : {Role::parameter, Role::constant})
+      for (const ValueId v : training.graph.with_role(role)) write(v, initial_values(training.graph.value(v), seed));
+    for (const ValueId v : training.inputs) host_inputs.emplace_back(tensor_bytes(v));
+  }
+
+  std::size_t tensor_bytes(ValueId v) const {
+    const Value& value = training.graph.value(v);
+    return static_cast<std::size_t>(value.shape.elements() * storage_bytes(value.format));
+  }
+
+  StepState* step_state() const { return static_cast<StepState*>(persistent.data()); }
+
+  void* address(const StepPlan& plan, ValueId v) const {
+    const Placement& p = plan.memory.values[static_cast<std::size_t>(v.index)];
+    void* base = p.persistent ? persistent.data() : arena.data();
+    return static_cast<std::byte*>(base) + p.offset;
+  }
+
+  /// Weights and inputs of the evaluation are those of the training graph, by name.
+  void* evaluation_address(ValueId v) const {
+    const ValueId owner = evaluation.graph.memory_owner(v);
+    if (evaluation.memory.values[static_cast<std::size_t>(owner.index)].persistent)
+      return address(training, training.graph.find(evaluation.graph.value(owner).name));
+    return address(evaluation, v);
+  }
+
+  void write(ValueId v, const std::vector<float>& values) {
+    const Value& value = training.graph.value(v);
+    if (static_cast<std::int64_t>(values.size()) != value.shape.elements())
+      throw Error(fmt::format("'{}' has {} elements, not {}", value.name, value.shape.elements(), values.size()));
+    std::vector<std::byte> bytes(tensor_bytes(v));
+    store(values, value.format, bytes.data());
+    device.copy_to_device(address(training, v), bytes.data(), bytes.size());
+  }
+
+  std::vector<float> read(ValueId v) const {
+    const Value& value = training.graph.value(v);
+    std::vector<std::byte> bytes(tensor_bytes(v));
+    device.copy_to_host(bytes.data(), address(training, v), bytes.size());
+    return load(value.format, bytes.data(), value.shape.elements());
+  }
+
+  std::vector<Tensor> host_tensors() {
+    std::vector<Tensor> tensors;
+    for (std::size_t i = 0; i < host_inputs.size(); ++i) {
+      const Value& value = training.graph.value(training.inputs[i]);
+      tensors.emplace_back(host_inputs[i].data(), value.format, value.shape);
+    }
+    return tensors;
+  }
+
+  void upload_inputs() {
+    for (std::size_t i = 0; i < host_inputs.size(); ++i)
+      device.copy_to_device(address(training, training.inputs[i]), host_inputs[i].data(), host_inputs[i].size());
+  }
+
+  float read_loss(const StepPlan& plan) const {
+    const Value& value = plan.graph.value(plan.loss);
+    std::vector<std::byte> bytes(static_cast<std::size_t>(storage_bytes(value.format)));
+    device.copy_to_host(bytes.data(), address(plan, plan.loss), bytes.size());
+    return load(value.format, bytes.data(), 1).front();
+  }
+
+  StepState host_state() const {
+    StepState state;
+    state.loss_scale = scaler.scale;
+    state.inverse_scale = scaling::inverse(scaler.scale);
+    state.learning_rate = static_cast<float>(learning_rate(config.schedule, applied));
+    state.iteration = iteration;
+    state.applied = applied;
+    return state;
+  }
+
+  StepResult step() {
+    topics.step_begin.publish({iteration});
+    const std::vector<Tensor> tensors = host_tensors();
+    dataset.training_batch({seed, iteration, 0}, tensors);
+    upload_inputs();
+    StepState state = host_state();
+    device.copy_to_device(step_state(), &state, sizeof state);
+
+    train_program->run(Phase::forward, topics, iteration);
+    train_program->run(Phase::backward, topics, iteration);
+    train_program->run(Phase::unscale, topics, iteration);
+    device.synchronize();
+    device.copy_to_host(&state, step_state(), sizeof state);
+    const bool finite = state.finite != 0;
+    const bool apply_anyway = !finite && !scaling && config.non_finite == NonFinite::apply;
+    if (apply_anyway) {
+      state.finite = 1;   // the optimizers look at the flag
+      device.copy_to_device(step_state(), &state, sizeof state);
+    }
+    train_program->run(Phase::update, topics, iteration);   // commits nothing if the flag is bad
+    device.synchronize();
+    return finish(state, finite, finite || apply_anyway);
+  }
+
+  StepResult finish(const StepState& state, bool finite, bool committed) {
+    StepResult result;
+    result.iteration = iteration;
+    result.loss = read_loss(training);
+    result.loss_scale = scaler.scale;
+    result.learning_rate = state.learning_rate;
+    result.gradient_norm = state.gradient_norm;
+    result.clip_coefficient = state.clip_coefficient;
+    result.finite = finite;
+    result.tokens = training.tokens;
+    if (committed) ++applied;
+    result.applied = applied;
+    result.skipped = !committed;
+    result.stopped = !committed && !scaling;
+    if (scaling) {
+      const scaling::Transition transition = scaling::next(config.scaler, scaler, !result.finite);
+      scaler = transition.state;
+      result.scale_event = transition.event;
+    }
+    result.next_loss_scale = scaler.scale;
+    ++iteration;
+    topics.step_end.publish(result);
+    return result;
+  }
+
+  Evaluation evaluate() {
+    Evaluation result;
+    const std::int64_t available = dataset.held_out_batches(config.batch);
+    result.batches = std::min(available, config.evaluation_batches);
+    result.available = result.batches > 0;
+    if (!result.available) return result;
+    Topics quiet;
+    double sum = 0.0;
+    for (std::int64_t i = 0; i < result.batches; ++i) {
+      const std::vector<Tensor> tensors = host_tensors();
+      dataset.held_out_batch(i, tensors);
+      upload_inputs();
+      evaluate_program->run(Phase::forward, quiet, iteration);
+      device.synchronize();
+      sum += static_cast<double>(read_loss(evaluation));
+    }
+    result.loss = sum / static_cast<double>(result.batches);
+    return result;
+  }
+
+  Device& device;
+  const Dataset& dataset;
+  Mode mode;
+  TrainConfig config;
+  std::uint64_t seed;
+  Topics& topics;
+  StepPlan training, evaluation;
+  Buffer persistent, arena;
+  bool scaling;
+  scaling::ScalerState scaler;
+  std::unique_ptr<Program> train_program, evaluate_program;
+  std::vector<std::vector<std::byte>> host_inputs;
+  std::int64_t iteration = 0, applied = 0;
+};
+
+Trainer::Trainer(Device& device, const Dataset& dataset, const TrainerSetup& setup, Topics& topics)
+    : Trainer(device, dataset,
+              GraphSetup{build_model(setup.model, setup.config.batch, true), build_model(setup.model, setup.config.batch, false),
+                         setup.mode, setup.config, setup.seed},
+              topics) {}
+Trainer::Trainer(Device& device, const Dataset& dataset, const GraphSetup& setup, Topics& topics)
+    : state_(std::make_unique<State>(device, dataset, setup, topics)) {}
+Trainer::~Trainer() = default;
+
+StepResult Trainer::step() { return state_->step(); }
+Trainer::Evaluation Trainer::evaluate() { return state_->evaluate(); }
+const StepPlan& Trainer::plan() const { return state_->training; }
+const StepPlan& Trainer::evaluation_plan() const { return state_->evaluation; }
+std::int64_t Trainer::iteration() const { return state_->iteration; }
+std::int64_t Trainer::applied() const { return state_->applied; }
+const scaling::ScalerState& Trainer::scaler() const { return state_->scaler; }
+
+std::map<std::string, std::int64_t> Trainer::memory_by_category() const {
+  std::map<std::string, std::int64_t> result;
+  for (const auto& [category, bytes] : state_->training.memory.peak_by_category) result[name(category)] += bytes;
+  result[name(MemoryCategory::gaps)] += static_cast<std::int64_t>(state_->arena.bytes()) - state_->training.memory.arena_bytes;
+  return result;
+}
+
+std::vector<float> Trainer::read(const std::string& value_name) const {
+  return state_->read(state_->training.graph.find(value_name));
+}
+void Trainer::write(const std::string& value_name, const std::vector<float>& values) {
+  state_->write(state_->training.graph.find(value_name), values);
+}
+void Trainer::observe(std::function<bool(const Node&)> which) { state_->train_program->observe(which); }
+
+}  // namespace ulpscope::engine

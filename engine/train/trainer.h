@@ -1,0 +1,96 @@
+// Trains one model in one mode: builds the program, owns the weights, makes steps.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/data/dataset.h"
+#include "engine/models/models.h"
+#include "engine/passes/memory_plan.h"
+#include "engine/precision/mode.h"
+#include "engine/topics.h"
+#include "engine/train/config.h"
+#include "kernels/device.h"
+
+namespace ulpscope::engine {
+
+/// The planned step of a mode: what `ulpscope plan` shows and a run file records. Nothing is allocated.
+struct StepPlan {
+  Graph graph;                ///< after all passes; nodes in execution order
+  ValueId loss;               ///< unscaled
+  std::vector<ValueId> inputs;
+  MemoryPlan memory;
+  std::int64_t parameters = 0;
+  std::int64_t tokens = 0;    ///< targets per step
+};
+
+/// Device decides kernels and their workspace. Throws UsageError for a keep_fp32 pattern that matches no node.
+StepPlan plan_step(Device& device, const Model& model, const Mode& mode, const TrainConfig& config);
+/// The forward pass alone, in the mode, without dropout: held-out evaluation.
+StepPlan plan_evaluation(Device& device, const Model& model, const Mode& mode, const TrainConfig& config);
+
+/// Whether the mode multiplies the loss: fp16 modes, unless the scaler is none.
+bool scales_loss(const Mode& mode, const TrainConfig& config);
+
+struct TrainerSetup {
+  ModelConfig model;
+  Mode mode;
+  TrainConfig config;
+  std::uint64_t seed = 0;
+};
+
+/// A model given as graphs: what is trained, and what is evaluated on held-out batches (its inputs and parameters have the
+/// same names and shapes).
+struct GraphSetup {
+  Model training;
+  Model evaluation;
+  Mode mode;
+  TrainConfig config;
+  std::uint64_t seed = 0;
+};
+
+class Trainer {
+ public:
+  /// Allocates everything a step needs; draws the initial weights. The dataset, device and topics must outlive it.
+  Trainer(Device& device, const Dataset& dataset, const TrainerSetup& setup, Topics& topics);
+  Trainer(Device& device, const Dataset& dataset, const GraphSetup& setup, Topics& topics);
+  ~Trainer();
+
+  /// One step, as a transaction. Also published on topics.step_end.
+  StepResult step();
+
+  /// Mean held-out loss over config.evaluation_batches (or all there are), in the run's mode; NaN-free only if the model is.
+  /// Nothing if no data is held out.
+  struct Evaluation {
+    bool available = false;
+    double loss = 0.0;
+    std::int64_t batches = 0;
+  };
+  Evaluation evaluate();
+
+  const StepPlan& plan() const;
+  const StepPlan& evaluation_plan() const;
+  /// Bytes held on the device by category; their sum is what this trainer allocated, to the byte.
+  std::map<std::string, std::int64_t> memory_by_category() const;
+
+  std::int64_t iteration() const;
+  std::int64_t applied() const;
+  const scaling::ScalerState& scaler() const;
+
+  /// Copies of persistent values (parameters, optimizer state) by name, widened to fp32.
+  std::vector<float> read(const std::string& value_name) const;
+  void write(const std::string& value_name, const std::vector<float>& values);
+
+  /// Observes outputs of the nodes for which the function is true: counts go to topics.tensor. Bits do not change.
+  void observe(std::function<bool(const Node&)> which);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace ulpscope::engine
