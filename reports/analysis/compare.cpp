@@ -1,0 +1,228 @@
+#include "reports/analysis/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "kernels/error.h"
+#include "reports/analysis/compare_figures.h"
+
+namespace ulpscope::reports {
+namespace {
+
+// What must be the same for two runs to be held against each other, and what each item is called.
+using Likeness = std::vector<std::pair<std::string, std::string>>;
+
+std::string text(const Count& count) { return count ? std::to_string(*count) : "unknown"; }
+
+Likeness likeness(const RunRecord& run) {
+  return {{"model", run.model},
+          {"model settings", run.model_json},
+          {"parameters", text(run.parameters)},
+          {"data", run.data},
+          {"data settings", run.data_json},
+          {"optimizer", run.optimizer},
+          {"steps", text(run.steps_planned)},
+          {"batch", text(run.batch)},
+          {"micro-batches", text(run.micro_batches)},
+          {"context", text(run.context)}};
+}
+
+std::string experiment_text(const RunRecord& run) {
+  std::string words =
+      fmt::format("{} on {}", run.model.empty() ? "a model" : run.model, run.data.empty() ? "no data" : run.data);
+  if (run.steps_planned) words += fmt::format(", {} steps", *run.steps_planned);
+  if (run.batch) words += fmt::format(", batch {}", *run.batch);
+  if (run.micro_batches && *run.micro_batches != 1) words += fmt::format(" × {} micro-batches", *run.micro_batches);
+  if (run.context) words += fmt::format(", context {}", *run.context);
+  return words;
+}
+
+std::string device_text(const RunRecord& run) {
+  std::string words = run.device.empty() ? "unknown device" : run.device;
+  if (run.device_kind == "cpu") words += run.threads ? fmt::format(" (cpu, {} threads)", *run.threads) : " (cpu)";
+  return words;
+}
+
+struct Group {
+  Likeness like;
+  Setting setting;
+  std::string device_key;
+  std::map<std::string, ModeResult> modes;
+};
+
+int mode_rank(const std::string& mode) {
+  static const std::array<std::string, 6> order{"fp32", "tf32", "fp16", "bf16", "fp16+tf32", "bf16+tf32"};
+  return static_cast<int>(std::find(order.begin(), order.end(), mode) - order.begin());
+}
+
+std::string tag_of(std::size_t index) {
+  return index < 26 ? std::string(1, static_cast<char>('A' + index)) : fmt::format("S{}", index + 1);
+}
+
+class Builder {
+ public:
+  void add(const RunFileReader& reader);
+  Comparison finish();
+
+ private:
+  Group& group_of(const RunRecord& run, const std::string& file);
+  void add_run(RunResult result);
+  void warn(std::string text) {
+    if (std::find(out_.warnings.begin(), out_.warnings.end(), text) == out_.warnings.end())
+      out_.warnings.push_back(std::move(text));
+  }
+  void warn_of_differences();
+  void warn_of_gaps(const RunFileReader& reader);
+
+  Comparison out_;
+  std::vector<Group> groups_;
+};
+
+Group& Builder::group_of(const RunRecord& run, const std::string& file) {
+  const Likeness like = likeness(run);
+  const std::string device = device_text(run);
+  auto group = std::find_if(groups_.begin(), groups_.end(),
+                            [&](const Group& g) { return g.like == like && g.device_key == device; });
+  if (group == groups_.end()) {
+    groups_.push_back({.like = like,
+                       .setting = {.experiment = experiment_text(run), .device = device},
+                       .device_key = device,
+                       .modes = {}});
+    group = groups_.end() - 1;
+  }
+  std::vector<std::string>& files = group->setting.files;
+  if (std::find(files.begin(), files.end(), file) == files.end()) files.push_back(file);
+  return *group;
+}
+
+void Builder::add_run(RunResult result) {
+  ModeResult& mode = group_of(result.run, result.file).modes[result.run.mode];
+  const auto twin = std::find_if(mode.runs.begin(), mode.runs.end(),
+                                 [&](const RunResult& other) { return other.run.seed == result.run.seed; });
+  if (twin == mode.runs.end()) {
+    mode.runs.push_back(std::move(result));
+    return;
+  }
+  const bool newer_is_better = result.complete() && !twin->complete();
+  warn(fmt::format("{}: seed {} was run twice; the run in {} is used", result.run.mode, result.run.seed,
+                   newer_is_better ? result.file : twin->file));
+  if (newer_is_better) *twin = std::move(result);
+}
+
+void Builder::add(const RunFileReader& reader) {
+  if (std::find(out_.files.begin(), out_.files.end(), reader.path()) != out_.files.end()) return;
+  out_.files.push_back(reader.path());
+  if (const auto experiment = reader.experiment()) {
+    const std::string producer =
+        fmt::format("ulpscope {} ({})", experiment->producer_version,
+                    experiment->producer_commit.empty() ? "no commit" : experiment->producer_commit);
+    if (std::find(out_.producers.begin(), out_.producers.end(), producer) == out_.producers.end())
+      out_.producers.push_back(producer);
+  }
+  std::set<RunId> trials;
+  for (const MendRecord& mend : reader.mends())
+    if (mend.trial) trials.insert(*mend.trial);
+  for (const RunRecord& run : reader.runs())
+    if (!trials.contains(run.id)) add_run(summarise_run(reader, run));
+  warn_of_gaps(reader);
+}
+
+void Builder::warn_of_gaps(const RunFileReader& reader) {
+  for (const CompletenessRecord& row : reader.completeness()) {
+    if (row.kind == "note") continue;
+    std::string words = fmt::format("{}: {} {}", reader.path(), row.subject, row.kind);
+    if (row.count) words += fmt::format(": {}", *row.count);
+    if (row.seconds) words += fmt::format(": {:.3g} s", *row.seconds);
+    if (!row.detail.empty()) words += fmt::format(" ({})", row.detail);
+    warn(std::move(words));
+  }
+}
+
+void Builder::warn_of_differences() {
+  if (out_.producers.size() > 1)
+    warn(fmt::format("recorded by different versions: {}", fmt::join(out_.producers, ", ")));
+  for (std::size_t i = 1; i < groups_.size(); ++i) {
+    std::string items;
+    for (std::size_t k = 0; k < groups_[i].like.size(); ++k)
+      if (groups_[i].like[k].second != groups_[0].like[k].second)
+        items += (items.empty() ? "" : ", ") + groups_[i].like[k].first;
+    if (items.empty())
+      warn(fmt::format("{} and {} ran on different devices: their times and memory are not held against each other",
+                       groups_[0].setting.tag, groups_[i].setting.tag));
+    else
+      warn(fmt::format("{} and {} are not alike and not held against each other: they differ in {}",
+                       groups_[0].setting.tag, groups_[i].setting.tag, items));
+  }
+}
+
+void describe(ModeResult& mode) {
+  std::sort(mode.runs.begin(), mode.runs.end(),
+            [](const RunResult& a, const RunResult& b) { return a.run.seed < b.run.seed; });
+  const RunRecord& run = mode.runs.front().run;
+  mode.mode = run.mode;
+  mode.device = run.device;
+  mode.device_kind = run.device_kind;
+  mode.loss_scaling = run.loss_scaling;
+  mode.emulated = run.time_provenance == Provenance::emulated || (run.device_kind == "cpu" && run.mode != "fp32");
+  for (const RunResult& result : mode.runs) {
+    for (const std::string& knob : result.run.non_standard)
+      if (std::find(mode.non_standard.begin(), mode.non_standard.end(), knob) == mode.non_standard.end())
+        mode.non_standard.push_back(knob);
+    for (const auto& note : {divergence_note(result), status_note(result)})
+      if (note) mode.notes.push_back(fmt::format("seed {}: {}", result.run.seed, *note));
+  }
+  if (!mode.non_standard.empty())
+    mode.notes.push_back(fmt::format("non-standard: {}", fmt::join(mode.non_standard, ", ")));
+}
+
+Comparison Builder::finish() {
+  if (groups_.empty()) throw UsageError(fmt::format("there is no run in {}", fmt::join(out_.files, ", ")));
+  if (groups_.size() > 1)
+    for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].setting.tag = tag_of(i);
+  for (Group& group : groups_)
+    for (auto& [name, mode] : group.modes) {
+      describe(mode);
+      mode.tag = group.setting.tag;
+      fill_own_figures(mode);
+    }
+  warn_of_differences();
+  for (Group& group : groups_) {
+    // fp32 of the same setting, else of the same experiment on another device: losses do not depend on the device.
+    const ModeResult* reference = nullptr;
+    bool same_setting = false;
+    for (const Group& other : groups_) {
+      if (other.like != group.like || !other.modes.contains("fp32") || same_setting) continue;
+      same_setting = &other == &group;
+      if (reference == nullptr || same_setting) reference = &other.modes.at("fp32");
+    }
+    std::vector<ModeResult*> order;
+    for (auto& [name, mode] : group.modes) order.push_back(&mode);
+    std::stable_sort(order.begin(), order.end(),
+                     [](const ModeResult* a, const ModeResult* b) { return mode_rank(a->mode) < mode_rank(b->mode); });
+    for (ModeResult* mode : order) {
+      fill_against_reference(*mode, reference, same_setting);
+      out_.modes.push_back(*mode);
+    }
+    out_.settings.push_back(group.setting);
+    if (reference == nullptr)
+      warn(fmt::format("there is no fp32 run{}: nothing can be judged",
+                       group.setting.tag.empty() ? "" : " for " + group.setting.tag));
+  }
+  return std::move(out_);
+}
+
+}  // namespace
+
+Comparison compare(const std::vector<const RunFileReader*>& readers) {
+  if (readers.empty()) throw UsageError("compare needs at least one run file");
+  Builder builder;
+  for (const RunFileReader* reader : readers) builder.add(*reader);
+  return builder.finish();
+}
+
+}  // namespace ulpscope::reports

@@ -1,0 +1,18 @@
+// The figures of one mode from its runs. Part of compare.
+#pragma once
+
+#include "reports/analysis/compare.h"
+
+namespace ulpscope::reports {
+
+/// The runs a mode's figures are over: those that ended, or all with a step if none did.
+std::vector<const RunResult*> runs_that_count(const ModeResult& mode);
+
+/// Everything that needs no other mode.
+void fill_own_figures(ModeResult& mode);
+
+/// Distance, verdict, speed and memory against fp32; null if there is none. `same_setting`: times and bytes are
+/// comparable.
+void fill_against_reference(ModeResult& mode, const ModeResult* reference, bool same_setting);
+
+}  // namespace ulpscope::reports

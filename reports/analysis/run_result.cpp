@@ -1,0 +1,107 @@
+#include "reports/analysis/run_result.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "reports/analysis/statistics.h"
+
+namespace ulpscope::reports {
+namespace {
+
+void take_losses(const std::vector<StepRecord>& steps, RunResult& result) {
+  std::optional<std::int64_t> streak;  // of non-finite losses, so far unbroken
+  for (const StepRecord& step : steps) {
+    if (!step.loss) continue;
+    if (std::isfinite(*step.loss)) {
+      streak.reset();
+      if (!result.best_loss || *step.loss < *result.best_loss) result.best_loss = step.loss;
+      continue;
+    }
+    ++result.losses_not_finite;
+    if (!result.first_not_finite) result.first_not_finite = step.step;
+    if (!streak) streak = step.step;
+  }
+  result.diverged_at = streak;
+
+  std::vector<double> last;
+  for (auto step = steps.rbegin(); step != steps.rend() && last.size() < final_steps; ++step) {
+    if (!step->loss) continue;
+    if (step->skipped && !std::isfinite(*step->loss) && !result.diverged()) continue;
+    last.push_back(*step->loss);
+  }
+  result.final_loss = mean(last);
+  if (!result.best_loss) result.best_loss = result.final_loss;  // never finite
+}
+
+void take_scale(const std::vector<StepRecord>& steps, RunResult& result) {
+  for (const StepRecord& step : steps) {
+    if (!step.loss_scale) continue;
+    const double scale = *step.loss_scale;
+    if (!result.scale_first) result.scale_first = scale;
+    result.scale_least = std::min(result.scale_least.value_or(scale), scale);
+    result.scale_greatest = std::max(result.scale_greatest.value_or(scale), scale);
+    result.scale_last = scale;
+  }
+}
+
+void take_evaluations(const std::vector<EvaluationRecord>& evaluations, RunResult& result) {
+  for (const EvaluationRecord& evaluation : evaluations) {
+    if (evaluation.split != "held_out" || !evaluation.loss) continue;
+    result.held_out_loss = evaluation.loss;
+    if (!result.best_held_out_loss || *evaluation.loss < *result.best_held_out_loss ||
+        std::isnan(*result.best_held_out_loss))
+      result.best_held_out_loss = evaluation.loss;
+  }
+}
+
+void take_timing(const std::vector<TimingSample>& samples, RunResult& result) {
+  std::vector<double> tokens;
+  for (const TimingSample& sample : samples) {
+    if (sample.warm_up || !sample.wall_seconds) continue;
+    result.step_seconds.push_back(*sample.wall_seconds);
+    if (sample.tokens) tokens.push_back(static_cast<double>(*sample.tokens));
+  }
+  result.tokens_per_step = median(tokens);
+}
+
+}  // namespace
+
+RunResult summarise_run(const RunFileReader& reader, const RunRecord& run) {
+  RunResult result{.file = reader.path(), .run = run};
+  result.cut_off = run.status == RunStatus::running && !reader.live();
+  const std::vector<StepRecord> steps = reader.steps(run.id);
+  result.steps = static_cast<std::int64_t>(steps.size());
+  for (const StepRecord& step : steps) {
+    result.skipped += step.skipped ? 1 : 0;
+    result.overflows += step.finite ? 0 : 1;
+  }
+  result.applied = result.steps - result.skipped;
+  take_losses(steps, result);
+  take_scale(steps, result);
+  take_evaluations(reader.evaluations(run.id), result);
+  take_timing(reader.timing_samples(run.id), result);
+  for (const MemoryRecord& row : reader.memory(run.id, MemoryKind::peak))
+    if (row.total_bytes && (!result.peak || *row.total_bytes > *result.peak->total_bytes)) result.peak = row;
+  return result;
+}
+
+std::optional<std::string> status_note(const RunResult& result) {
+  if (result.run.status == RunStatus::finished) return std::nullopt;
+  const std::string_view word = result.cut_off ? "cut off" : name(result.run.status);
+  std::string note = result.run.steps_planned
+                         ? fmt::format("{} after {} of {} steps", word, result.steps, *result.run.steps_planned)
+                         : fmt::format("{} after {} steps", word, result.steps);
+  if (!result.run.message.empty()) note += ": " + result.run.message;
+  return note;
+}
+
+std::optional<std::string> divergence_note(const RunResult& result) {
+  if (result.diverged()) return fmt::format("diverged: the loss is not finite from step {} on", *result.diverged_at);
+  if (result.losses_not_finite == 0) return std::nullopt;
+  return fmt::format("the loss was not finite in {} step{}, first in step {}, and recovered", result.losses_not_finite,
+                     result.losses_not_finite == 1 ? "" : "s", *result.first_not_finite);
+}
+
+}  // namespace ulpscope::reports

@@ -1,0 +1,15 @@
+// For programs. Valid JSON whatever the numbers: NaN and infinities are the strings "NaN", "Infinity", "-Infinity";
+// unknown is null. Counts, bytes and loss scales are whole numbers, durations seconds.
+#pragma once
+
+#include "reports/export/exporter.h"
+
+namespace ulpscope::reports {
+
+class JsonExporter : public Exporter {
+ public:
+  void write(const Comparison& comparison, std::ostream& out) const override;
+  void write(const Summary& summary, std::ostream& out) const override;
+};
+
+}  // namespace ulpscope::reports

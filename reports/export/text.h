@@ -1,0 +1,14 @@
+// For people: at most 80 columns, UTF-8. Control characters in names from the run file are shown as '?'.
+#pragma once
+
+#include "reports/export/exporter.h"
+
+namespace ulpscope::reports {
+
+class TextExporter : public Exporter {
+ public:
+  void write(const Comparison& comparison, std::ostream& out) const override;
+  void write(const Summary& summary, std::ostream& out) const override;
+};
+
+}  // namespace ulpscope::reports

@@ -1,0 +1,119 @@
+#include "reports/run_file/create.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <thread>
+
+#include "reports/run_file/insert.h"
+#include "reports/run_file/schema.h"
+
+namespace ulpscope::reports {
+namespace {
+
+namespace fs = std::filesystem;
+
+void check_options(const WriterOptions& options) {
+  if (options.queue_capacity < 1) throw UsageError("the queue of a run file holds at least 1 record");
+  if (!(options.commit_seconds > 0.0 && options.commit_seconds <= 1.0))
+    throw UsageError(
+        fmt::format("a run file is committed every {} s; valid are more than 0 and at most 1", options.commit_seconds));
+  if (!(options.busy_seconds >= 0.0 && options.busy_seconds <= 3600.0))
+    throw UsageError(fmt::format("a run file waits {} s for others; valid are 0 to 3600", options.busy_seconds));
+}
+
+bool is_run_file(const std::string& file_name) {
+  try {
+    Database database(file_name, SQLITE_OPEN_READONLY);
+    return database.integer("PRAGMA application_id") == application_id;
+  } catch (const SqliteError&) {
+    return false;
+  }
+}
+
+// Refuses before anything is touched: a run file is the result of hours.
+void check_place(const std::string& path, const std::string& file_name, bool overwrite) {
+  std::error_code error;
+  const fs::file_status status = fs::status(file_name, error);
+  if (status.type() == fs::file_type::directory) throw UsageError(fmt::format("cannot write {}: it is a folder", path));
+  if (fs::exists(status)) {
+    if (status.type() != fs::file_type::regular)
+      throw UsageError(fmt::format("cannot write {}: it is not a plain file", path));
+    if (!overwrite)
+      throw UsageError(fmt::format("{} exists already: choose another name, or ask for it to be overwritten", path));
+  }
+  const fs::path folder = fs::path(file_name).parent_path();
+  if (!fs::is_directory(folder, error))
+    throw UsageError(fmt::format("cannot write {}: there is no folder {}", path, folder.string()));
+}
+
+void remove_old(const std::string& path, const std::string& file_name) {
+  std::error_code error;
+  if (!fs::exists(file_name, error)) return;
+  if (fs::file_size(file_name, error) > 0 && !is_run_file(file_name))
+    throw UsageError(fmt::format("{} is not a run file of ulpscope and is not overwritten: choose another name", path));
+  for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
+    if (unlink((file_name + suffix).c_str()) != 0 && errno != ENOENT)
+      throw UsageError(fmt::format("cannot overwrite {}: {}", path, std::strerror(errno)));
+  }
+}
+
+}  // namespace
+
+CreatedFile create_run_file(const std::string& path, const WriterOptions& options) {
+  check_options(options);
+  if (path.empty()) throw UsageError("a run file needs a name, such as gpt.ulp");
+  const std::string file_name = fs::absolute(path).string();
+  check_place(path, file_name, options.overwrite);
+  std::optional<FileLock> lock = FileLock::take(file_name);
+  if (!lock) throw UsageError(fmt::format("{} is being written by another process", path));
+  remove_old(path, file_name);
+  try {
+    CreatedFile file{std::move(*lock), file_name, Database(file_name, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)};
+    file.database.set_busy_timeout(options.busy_seconds);
+    file.database.execute("PRAGMA synchronous = OFF");  // nothing to lose yet
+    file.database.execute("BEGIN EXCLUSIVE");
+    file.database.execute(schema_sql());
+    file.database.execute("COMMIT");
+    if (file.database.text("PRAGMA journal_mode = WAL") != "wal")
+      throw UsageError(
+          fmt::format("cannot write {}: the file system of its folder has no shared memory, which a run "
+                      "file that can be followed needs: choose a folder on a local disk",
+                      path));
+    // A commit then costs no wait for the disk: a kill of the process loses nothing that was committed; a power cut may
+    // lose the last moments but leaves the file whole.
+    file.database.execute("PRAGMA synchronous = NORMAL");
+    return file;
+  } catch (const SqliteError& error) {
+    for (const char* suffix : {"", "-wal", "-shm", "-journal"}) unlink((file_name + suffix).c_str());
+    throw UsageError(fmt::format("cannot write {}: {}", path, error.what()));
+  }
+}
+
+void leave_write_ahead_mode(CreatedFile& file, double patience) {
+  using clock = std::chrono::steady_clock;
+  const auto until = clock::now() + std::chrono::duration<double>(patience);
+  Database& database = file.database;
+  database.set_busy_timeout(0.05);
+  for (;;) {
+    try {
+      database.execute("PRAGMA wal_checkpoint(TRUNCATE)");
+      if (database.text("PRAGMA journal_mode = DELETE") == "delete") return;
+    } catch (const SqliteError& error) {
+      if (error.primary() != SQLITE_BUSY && error.primary() != SQLITE_LOCKED) throw;
+    }
+    if (clock::now() >= until) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  Inserter(database).insert(CompletenessRecord{
+      .kind = "note",
+      .subject = "run_file",
+      .detail = "a reader held the file when it was closed: it stayed in write-ahead mode; nothing is missing"});
+}
+
+}  // namespace ulpscope::reports

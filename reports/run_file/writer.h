@@ -1,0 +1,73 @@
+// Writes a run file while training goes on: a queue in front, a thread of its own behind.
+//
+//   RunFileWriter writer("gpt.ulp", {.overwrite = true});
+//   writer.push(ExperimentRecord{…});
+//   writer.push(StepRecord{…});       // any thread; a brief lock, no SQL
+//   writer.close();                   // one file remains; throws what went wrong on the way
+//
+// The file is in write-ahead mode until it is closed, so readers can follow; at least once a second everything pushed
+// is committed. After a kill the file still opens and lacks moments. If the disk is full or SQLite fails, the fault is
+// kept, what could not be written is counted, writing is tried again with the next records, and training is not
+// disturbed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "reports/run_file/records.h"
+
+namespace ulpscope::reports {
+
+struct WriterOptions {
+  bool overwrite = false;              ///< replace a run file (never a file of another kind, never one being written)
+  std::size_t queue_capacity = 16384;  ///< records waiting; as many again may be in the hands of the thread
+  double commit_seconds = 0.25;        ///< longest time a record waits for the thread; at most 1
+  double busy_seconds = 5.0;           ///< how long another program may hold the file before that counts as a fault
+};
+
+class RunFileWriter {
+ public:
+  /// Creates the file. Throws UsageError, one line with the path and the reason: it exists, it is being written by
+  /// another process, the folder is missing or cannot be written, the path is a folder, the options are out of range.
+  explicit RunFileWriter(const std::string& path, const WriterOptions& options = {});
+  /// Closes; what close() would throw is lost, so call close().
+  ~RunFileWriter();
+  RunFileWriter(const RunFileWriter&) = delete;
+  RunFileWriter& operator=(const RunFileWriter&) = delete;
+
+  /// Hands a record over; may be called from any thread. When the queue is full, statistics (is_statistic() in
+  /// record_queue.h) are dropped and counted; any other record displaces a waiting statistic, and waits for the thread
+  /// if there is none. After close() it throws Error.
+  void push(Record record);
+
+  /// Waits until everything pushed before is committed (or lost to a fault).
+  void flush();
+
+  /// The first thing that went wrong on the thread, if anything has. Cheap: may be asked every step.
+  std::optional<std::string> fault() const;
+
+  /// Statistics dropped so far because the queue was full, and records lost to a fault.
+  std::int64_t dropped() const;
+  std::int64_t lost() const;
+
+  const std::string& path() const;
+
+  /// Writes what is waiting and what was dropped and lost, folds the write-ahead log into the file and leaves
+  /// write-ahead mode: one file remains. If a reader holds the file longer than busy_seconds, write-ahead mode stays
+  /// and a "note" in completeness says so; nothing is missing. Throws Error with the first fault; further calls do
+  /// nothing.
+  void close();
+
+ private:
+  class Thread;
+  std::string path_;
+  std::unique_ptr<Thread> thread_;    // none after close()
+  std::optional<std::string> fault_;  // what remains of it then
+  std::int64_t dropped_ = 0;
+  std::int64_t lost_ = 0;
+};
+
+}  // namespace ulpscope::reports
