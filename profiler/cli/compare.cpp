@@ -1,0 +1,69 @@
+// ulpscope compare: the modes side by side.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <ostream>
+#include <sstream>
+
+#include "kernels/error.h"
+#include "profiler/cli/command.h"
+#include "profiler/cli/compare_text.h"
+#include "profiler/cli/program.h"
+#include "reports/analysis/compare.h"
+#include "reports/export/exporter.h"
+
+namespace ulpscope::profiler {
+namespace {
+
+struct CompareArguments {
+  std::vector<std::string> paths;
+  bool json = false;
+  bool csv = false;
+  std::string output;
+};
+
+void write_file(const std::string& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary);
+  if (!out) throw UsageError(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+  out << text << std::flush;
+  if (!out) throw Error(fmt::format("{} was not written to the end: {}", path, std::strerror(errno)));
+}
+
+int compare(const CompareArguments& arguments, const Invocation& call) {
+  const std::string text = comparison_text(arguments.paths, arguments.json ? "json" : arguments.csv ? "csv" : "text");
+  if (arguments.output.empty()) {
+    call.out << text;
+  } else {
+    write_file(arguments.output, text);
+  }
+  return exit_ok;
+}
+
+}  // namespace
+
+std::string comparison_text(const std::vector<std::string>& paths, const std::string& form) {
+  std::vector<std::unique_ptr<reports::RunFileReader>> readers;
+  std::vector<const reports::RunFileReader*> views;
+  for (const std::string& path : paths) {
+    readers.push_back(std::make_unique<reports::RunFileReader>(path));
+    views.push_back(readers.back().get());
+  }
+  std::ostringstream out;
+  reports::make_exporter(form)->write(reports::compare(views), out);
+  return out.str();
+}
+
+Action declare_compare(CLI::App& app) {
+  auto arguments = std::make_shared<CompareArguments>();
+  app.add_option("RUN", arguments->paths, "run files (.ulp)")->required()->type_name("");
+  CLI::Option* json = app.add_flag("--json", arguments->json, "print JSON");
+  app.add_flag("--csv", arguments->csv, "print CSV")->excludes(json);
+  app.add_option("-o,--output", arguments->output, "write there instead of to the terminal")->type_name("FILE");
+  return [arguments](const Invocation& call) { return compare(*arguments, call); };
+}
+
+}  // namespace ulpscope::profiler

@@ -1,0 +1,14 @@
+// What `ulpscope devices` prints.
+#pragma once
+
+#include <string>
+
+#include "kernels/device.h"
+#include "profiler/experiment/cuda_driver.h"
+
+namespace ulpscope::profiler {
+
+/// At most 80 columns.
+std::string devices_text(const Device& cpu, const GpuSearch& gpus);
+
+}  // namespace ulpscope::profiler

@@ -1,0 +1,199 @@
+#include "profiler/cli/flags.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+
+#include "kernels/error.h"
+#include "kernels/nearest.h"
+#include "profiler/cli/arguments.h"
+
+namespace ulpscope::profiler {
+namespace {
+
+constexpr const char* own_group = "Experiment (each flag writes the key of the experiment file in brackets)";
+constexpr const char* hf_group = "As in the Hugging Face trainer (also with - for _)";
+
+/// `apply` is for flags that are more than another name of a key.
+struct KeyFlag {
+  const char* name;    // with _; accepted with - too
+  const char* value;
+  const char* key;
+  const char* doc;
+  bool hugging_face = false;
+  void (*apply)(Settings&, const std::string& words, const std::string& where) = nullptr;
+};
+
+/// Hugging Face's linear and cosine schedules end at 0; its "constant" has no warm-up.
+void apply_scheduler(Settings& settings, const std::string& words, const std::string& where) {
+  const std::vector<std::string> names = {"linear", "cosine", "constant", "constant_with_warmup"};
+  if (std::find(names.begin(), names.end(), words) == names.end()) {
+    throw UsageError(fmt::format("{}: unknown schedule; did you mean {}? Schedules: {}", where, nearest(words, names),
+                                 fmt::join(names, ", ")));
+  }
+  settings.add_words("train.schedule", words == "constant_with_warmup" ? "constant" : words, where);
+  if (words == "constant") settings.add_value("train.warmup", KeyValue(std::int64_t{0}), where);
+  if (words == "linear" || words == "cosine") settings.add_value("train.final_fraction", KeyValue(0.0), where);
+}
+
+void apply_optimizer(Settings& settings, const std::string& words, const std::string& where) {
+  const std::vector<std::string> names = {"adamw_torch", "sgd"};
+  if (std::find(names.begin(), names.end(), words) == names.end()) {
+    throw UsageError(fmt::format("{}: unknown optimizer; did you mean {}? Optimizers: {}", where, nearest(words, names),
+                                 fmt::join(names, ", ")));
+  }
+  settings.add_words("train.optimizer", words == "sgd" ? "sgd" : "adamw", where);
+  if (words == "sgd") settings.add_value("train.momentum", KeyValue(0.0), where);   // torch.optim.SGD's default
+}
+
+void refuse_output_dir(Settings&, const std::string&, const std::string& where) {
+  throw UsageError(fmt::format("{}: a run is one file, not a folder: give it with -o NAME.ulp", where));
+}
+
+constexpr std::array<KeyFlag, 9> own_flags{{
+    {"model", "KIND", "model.kind", "the model: gpt or mlp"},
+    {"data", "PATH", "data.path", "text files and folders to train on; several times or with commas"},
+    {"modes", "LIST", "run.modes", "precision modes, with commas: fp32,tf32,fp16,bf16"},
+    {"steps", "N", "train.steps", "training steps"},
+    {"seeds", "N", "run.seeds", "runs of each mode with different seeds; a verdict needs 3"},
+    {"seed", "S", "run.seed", "the first seed"},
+    {"threads", "N", "run.threads", "threads; 0: all processors this process may use"},
+    {"keep_fp32", "PATTERN", "train.keep_fp32", "nodes that stay fp32, by name (* and ?); several times or with commas"},
+    {"timing_steps", "N", "run.timing_steps", "timed steps of each mode after training, at least 10; 0: none"},
+}};
+
+constexpr std::array<KeyFlag, 12> hf_flags{{
+    {"learning_rate", "LR", "train.lr", "learning rate after warm-up", true},
+    {"max_steps", "N", "train.steps", "training steps", true},
+    {"per_device_train_batch_size", "N", "train.batch", "sequences (or samples) in a step", true},
+    {"warmup_steps", "N", "train.warmup", "steps in which the learning rate rises from 0", true},
+    {"lr_scheduler_type", "NAME", "train.schedule", "linear, cosine (both end at 0), constant (no warm-up), constant_with_warmup", true,
+     apply_scheduler},
+    {"weight_decay", "X", "train.weight_decay", "pulls weights towards 0", true},
+    {"max_grad_norm", "X", "train.clip", "greatest norm of the unscaled gradients; 0: no clipping", true},
+    {"adam_beta1", "X", "train.beta1", "decay of the mean gradient", true},
+    {"adam_beta2", "X", "train.beta2", "decay of the mean squared gradient", true},
+    {"adam_epsilon", "X", "train.epsilon", "added to the divisor", true},
+    {"optim", "NAME", "train.optimizer", "adamw_torch, or sgd (without momentum)", true, apply_optimizer},
+    {"output_dir", "DIR", "", "refused: use -o", true, refuse_output_dir},
+}};
+
+/// Lists may be given in several flags: their parts are put together.
+std::string together(const std::vector<std::string>& words, const Key& key) {
+  if (key.type != KeyType::texts) return words.back();
+  return fmt::format("{}", fmt::join(words, ","));
+}
+
+void apply(Settings& settings, const KeyFlag& flag, const std::vector<std::string>& words) {
+  const std::string where = fmt::format("--{} {}", flag.name, fmt::join(words, " "));
+  if (flag.apply != nullptr) {
+    flag.apply(settings, words.back(), where);
+    return;
+  }
+  settings.add_words(flag.key, together(words, find_key(flag.key, where)), where);
+}
+
+}  // namespace
+
+void ExperimentFlags::declare_flag(CLI::App& app, const std::string& name, const std::string& value, const std::string& doc,
+                                   const std::string& group, bool optional_value) {
+  std::string names = "--" + name, dashed = name;
+  std::replace(dashed.begin(), dashed.end(), '_', '-');
+  if (dashed != name) names = optional_value || group == hf_group ? names + ",--" + dashed : "--" + dashed + "," + names;
+  auto held = std::make_shared<Given>();
+  given_[name] = held;
+  CLI::Option* option = nullptr;
+  if (optional_value) {
+    option = app.add_flag(names, held->truth, doc)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  } else {
+    option = app.add_option_function<std::vector<std::string>>(
+        names, [held](const std::vector<std::string>& words) { held->words.insert(held->words.end(), words.begin(), words.end()); }, doc);
+    option->type_name(value)->allow_extra_args(false);
+  }
+  option->group(group);
+}
+
+void ExperimentFlags::declare_for_plan(CLI::App& app) {
+  app.add_option("FILE", file_, "experiment file (TOML); see examples/")->type_name("");
+  for (const KeyFlag& flag : own_flags) {
+    const std::string name = flag.name;
+    if (name != "model" && name != "keep_fp32" && name != "threads") continue;
+    declare_flag(app, name, flag.value, fmt::format("{} [{}]", flag.doc, flag.key), own_group, false);
+  }
+  app.add_option("--set", assignments_, "sets any key of the experiment file; overrides everything else; several times")
+      ->type_name("KEY=VALUE")->allow_extra_args(false)->group(own_group);
+}
+
+void ExperimentFlags::declare_for_run(CLI::App& app) {
+  app.add_option("FILE", file_, "experiment file (TOML); see examples/")->type_name("");
+  for (const KeyFlag& flag : own_flags) {
+    declare_flag(app, flag.name, flag.value, fmt::format("{} [{}]", flag.doc, flag.key), own_group, false);
+  }
+  app.add_option("--set", assignments_, "sets any key of the experiment file; overrides everything else; several times")
+      ->type_name("KEY=VALUE")->allow_extra_args(false)->group(own_group);
+  declare_flag(app, "bf16", "", "[true|false] one mode: bf16; with --tf32 bf16+tf32 [run.modes]", hf_group, true);
+  declare_flag(app, "fp16", "", "[true|false] one mode: fp16; with --tf32 fp16+tf32 [run.modes]", hf_group, true);
+  declare_flag(app, "tf32", "", "[true|false] products that stay fp32 multiply in tf32 [run.modes]", hf_group, true);
+  for (const KeyFlag& flag : hf_flags) {
+    const std::string doc = flag.key[0] == '\0' ? flag.doc : fmt::format("{} [{}]", flag.doc, flag.key);
+    declare_flag(app, flag.name, flag.value, doc, hf_group, false);
+  }
+}
+
+bool ExperimentFlags::given(const std::string& name) const {
+  const auto found = given_.find(name);
+  return found != given_.end() && (!found->second->words.empty() || !found->second->truth.empty());
+}
+
+/// --bf16, --fp16 and --tf32 choose the one mode that the Hugging Face trainer would train in.
+void ExperimentFlags::choose_mode(Settings& settings) const {
+  const auto wanted = [&](const std::string& name) {
+    if (!given(name)) return false;
+    const std::string& word = given_.at(name)->truth;
+    if (!is_flag_value(word)) throw UsageError(fmt::format("--{} {}: it takes true or false", name, word));
+    return word == "true" || word == "True";
+  };
+  if (!given("bf16") && !given("fp16") && !given("tf32")) return;
+  const bool bf16 = wanted("bf16"), fp16 = wanted("fp16"), tf32 = wanted("tf32");
+  if (fp16 && bf16) {
+    throw UsageError("at most one of --fp16 and --bf16 can be true, but not both; to compare them: --modes fp16,bf16");
+  }
+  if (given("modes")) {
+    throw UsageError(fmt::format("--modes {} does not go with --bf16, --fp16 and --tf32, which choose one mode: give the one or the "
+                                 "others", fmt::join(given_.at("modes")->words, ",")));
+  }
+  const std::string lower = bf16 ? "bf16" : fp16 ? "fp16" : "";
+  const std::string mode = lower.empty() ? (tf32 ? "tf32" : "fp32") : lower + (tf32 ? "+tf32" : "");
+  settings.add_value("run.modes", KeyValue(std::vector<std::string>{mode}), fmt::format("--{}", lower.empty() ? "tf32" : lower));
+}
+
+Settings ExperimentFlags::settings() const {
+  Settings settings;
+  if (!file_.empty()) settings.add_file(file_);
+  const auto apply_all = [&](const auto& flags) {
+    for (const KeyFlag& flag : flags) {
+      if (given(flag.name)) apply(settings, flag, given_.at(flag.name)->words);
+    }
+  };
+  apply_all(own_flags);
+  apply_all(hf_flags);
+  choose_mode(settings);
+  for (const std::string& assignment : assignments_) settings.add_assignment(assignment);
+  if (file_.empty() && !settings.has("model.kind")) {
+    throw UsageError(fmt::format("no experiment file and no model: give a file, or --model with one of {}",
+                                 fmt::join(engine::model_names(), ", ")));
+  }
+  return settings;
+}
+
+std::string keys_help() {
+  std::string text = "Keys of the experiment file, for --set too:\n";
+  for (const Key& key : keys()) text += fmt::format("  {:<26} {}\n", key.name, key.doc);
+  return text;
+}
+
+}  // namespace ulpscope::profiler

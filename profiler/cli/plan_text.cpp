@@ -1,0 +1,197 @@
+#include "profiler/cli/plan_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "engine/graph/operator.h"
+#include "profiler/cli/text.h"
+#include "profiler/experiment/plan_records.h"
+
+namespace ulpscope::profiler {
+namespace {
+
+using engine::Graph;
+using engine::MemoryCategory;
+using engine::Node;
+using engine::Phase;
+using engine::ValueId;
+using nlohmann::json;
+
+constexpr std::array phases = {Phase::forward, Phase::backward, Phase::unscale, Phase::update};
+constexpr int most_operands_shown = 4;
+
+struct Totals {
+  double flops = 0.0;
+  double product_flops = 0.0;
+  double bytes = 0.0;
+  int nodes = 0;
+};
+
+Totals totals_of(const Graph& graph, Phase phase) {
+  Totals totals;
+  for (const Node& node : graph.nodes()) {
+    if (node.phase != phase) continue;
+    const double flops = engine::node_flops(graph, node);
+    totals.flops += flops;
+    if (node.op->product) totals.product_flops += flops;
+    totals.bytes += engine::node_bytes(graph, node);
+    ++totals.nodes;
+  }
+  return totals;
+}
+
+std::string operand(const Graph& graph, ValueId id) {
+  const engine::Value& value = graph.value(id);
+  std::string shape;
+  for (int i = 0; i < value.shape.rank; ++i) shape += fmt::format("{}{}", i == 0 ? "" : ",", value.shape[i]);
+  return fmt::format("{} [{}]", name(value.format), shape);
+}
+
+/// "fp16 [8,64,128], fp16 [128,384]"; many operands by format: "52 tensors fp32, 804096 elements".
+std::string operands(const Graph& graph, const std::vector<ValueId>& values) {
+  std::vector<std::string> words;
+  if (values.size() <= most_operands_shown) {
+    for (const ValueId id : values) words.push_back(operand(graph, id));
+    return fmt::format("{}", fmt::join(words, ", "));
+  }
+  std::map<Format, std::pair<int, std::int64_t>> by_format;
+  for (const ValueId id : values) {
+    auto& [count, elements] = by_format[graph.value(id).format];
+    ++count;
+    elements += graph.value(id).shape.elements();
+  }
+  for (const auto& [format, sums] : by_format) {
+    words.push_back(fmt::format("{} tensors {}, {} elements", sums.first, name(format), sums.second));
+  }
+  return fmt::format("{}", fmt::join(words, "; "));
+}
+
+std::string node_text(const Graph& graph, std::int32_t index) {
+  const Node& node = graph.node(engine::NodeId{index});
+  const double flops = engine::node_flops(graph, node), bytes = engine::node_bytes(graph, node);
+  // The name gives way before the figures do; a name of any length stays readable in the JSON form.
+  const int operator_width = std::max(16, columns(node.op->name));
+  std::string text = fmt::format("{:>4} {} {} {:>11} {:>9}\n", index, column(node.name, 52 - operator_width),
+                                 column(node.op->name, operator_width), flops > 0 ? scaled_words(flops, "FLOP") : "-", bytes > 0 ? bytes_words(bytes) : "view");
+  std::string line = fmt::format("     {} -> {}", operands(graph, node.inputs), operands(graph, node.outputs));
+  if (node.op->product && node.multiply != Format::fp32) line += fmt::format(", multiplied in {}", name(node.multiply));
+  const std::string attributes = engine::to_string(node.attributes);
+  if (!attributes.empty()) line += fmt::format(" ({})", attributes);
+  text += wrapped(line, "       ") + "\n";
+  if (!node.why.empty()) text += wrapped("     " + node.why, "       ") + "\n";
+  return text;
+}
+
+std::string memory_text(const PlanView& view) {
+  const engine::MemoryPlan& memory = view.plan.memory;
+  std::string text = fmt::format("Memory, computed from the plan\n  {:<18}{:>12}{:>22}\n", "", "at the peak", "kept for backward");
+  std::int64_t peak = 0, kept = 0;
+  const auto words = [](const std::map<MemoryCategory, std::int64_t>& bytes, MemoryCategory category, std::int64_t& sum) {
+    const auto found = bytes.find(category);
+    if (found == bytes.end() || found->second == 0) return std::string("-");
+    sum += found->second;
+    return bytes_words(static_cast<double>(found->second));
+  };
+  for (int i = 0; i < engine::memory_category_count; ++i) {
+    const auto category = static_cast<MemoryCategory>(i);
+    const std::string at_peak = words(memory.peak_by_category, category, peak);
+    text += fmt::format("  {:<18}{:>12}{:>22}\n", engine::name(category), at_peak, words(memory.kept_for_backward, category, kept));
+  }
+  text += fmt::format("  {:<18}{:>12}{:>22}\n", "total", bytes_words(static_cast<double>(peak)), bytes_words(static_cast<double>(kept)));
+  text += fmt::format("  {} of it stay for the whole run, {} are used anew in every step.\n",
+                      bytes_words(static_cast<double>(memory.persistent_bytes)), bytes_words(static_cast<double>(memory.arena_bytes)));
+  if (memory.peak_node >= 0) {
+    text += wrapped(fmt::format("  The peak is at node {} {}.", memory.peak_node,
+                                view.plan.graph.node(engine::NodeId{memory.peak_node}).name), "  ") + "\n";
+  }
+  const std::int64_t more = view.evaluation.memory.arena_bytes - memory.arena_bytes;
+  if (more > 0) text += fmt::format("  Held-out evaluation needs {} more.\n", bytes_words(static_cast<double>(more)));
+  return text;
+}
+
+json memory_json(const std::map<MemoryCategory, std::int64_t>& bytes) {
+  json all = json::object();
+  for (const auto& [category, count] : bytes) all[engine::name(category)] = count;
+  return all;
+}
+
+json value_json(const Graph& graph, ValueId id) {
+  const engine::Value& value = graph.value(id);
+  return {{"name", value.name},
+          {"shape", std::vector<std::int64_t>(value.shape.dim.begin(), value.shape.dim.begin() + value.shape.rank)},
+          {"format", name(value.format)},
+          {"role", engine::name(value.role)}};
+}
+
+json node_json(const Graph& graph, std::int32_t index) {
+  const Node& node = graph.node(engine::NodeId{index});
+  const NodeTraffic traffic = node_traffic(graph, node);
+  const std::string attributes = attributes_json(node.attributes);
+  json inputs = json::array(), outputs = json::array();
+  for (const ValueId id : node.inputs) inputs.push_back(value_json(graph, id));
+  for (const ValueId id : node.outputs) outputs.push_back(value_json(graph, id));
+  return {{"position", index}, {"name", node.name}, {"operator", node.op->name}, {"phase", engine::name(node.phase)},
+          {"inputs", inputs}, {"outputs", outputs}, {"compute_format", compute_format(graph, node)}, {"why", node.why},
+          {"attributes", attributes.empty() ? json::object() : json::parse(attributes)},
+          {"flops", engine::node_flops(graph, node)}, {"bytes_read", traffic.read}, {"bytes_written", traffic.written}};
+}
+
+}  // namespace
+
+std::string plan_text(const PlanView& view) {
+  const Graph& graph = view.plan.graph;
+  std::string text = wrapped(fmt::format("{}: model {} in mode {} on {}; {} parameters, {} targets a step; loss scaling: {}",
+                                         view.experiment, view.model, view.mode.name, view.device, view.plan.parameters,
+                                         view.plan.tokens, view.loss_scaling), "  ") + "\n";
+  text += "Each node: number, name, operator, FLOPs, bytes read and written at least once\n"
+          "(computed from shapes); operands and results; why these formats.\n";
+  Phase phase = Phase::update;
+  for (std::int32_t i = 0; i < graph.node_count(); ++i) {
+    const Node& node = graph.node(engine::NodeId{i});
+    if (i == 0 || node.phase != phase) text += fmt::format("\n{}\n", engine::name(node.phase));
+    phase = node.phase;
+    text += node_text(graph, i);
+  }
+  text += fmt::format("\nTotals, computed\n  {:<10}{:>8}{:>14}{:>16}{:>12}\n", "", "nodes", "FLOPs", "in products", "bytes");
+  Totals all;
+  for (const Phase p : phases) {
+    const Totals t = totals_of(graph, p);
+    text += fmt::format("  {:<10}{:>8}{:>14}{:>16}{:>12}\n", engine::name(p), t.nodes, scaled_words(t.flops, "FLOP"),
+                        scaled_words(t.product_flops, "FLOP"), bytes_words(t.bytes));
+    all = {all.flops + t.flops, all.product_flops + t.product_flops, all.bytes + t.bytes, all.nodes + t.nodes};
+  }
+  text += fmt::format("  {:<10}{:>8}{:>14}{:>16}{:>12}\n\n", "step", all.nodes, scaled_words(all.flops, "FLOP"),
+                      scaled_words(all.product_flops, "FLOP"), bytes_words(all.bytes));
+  return text + memory_text(view);
+}
+
+json plan_json(const PlanView& view) {
+  const Graph& graph = view.plan.graph;
+  json nodes = json::array(), totals = json::object();
+  for (std::int32_t i = 0; i < graph.node_count(); ++i) nodes.push_back(node_json(graph, i));
+  for (const Phase p : phases) {
+    const Totals t = totals_of(graph, p);
+    totals[engine::name(p)] = {{"nodes", t.nodes}, {"flops", t.flops}, {"product_flops", t.product_flops}, {"bytes", t.bytes}};
+  }
+  const engine::MemoryPlan& memory = view.plan.memory;
+  return {{"experiment", view.experiment},
+          {"model", view.model},
+          {"mode", view.mode.name},
+          {"device", view.device},
+          {"loss_scaling", view.loss_scaling},
+          {"parameters", view.plan.parameters},
+          {"tokens_per_step", view.plan.tokens},
+          {"nodes", nodes},
+          {"totals", totals},
+          {"memory",
+           {{"peak_by_category", memory_json(memory.peak_by_category)},
+            {"kept_for_backward", memory_json(memory.kept_for_backward)},
+            {"persistent_bytes", memory.persistent_bytes},
+            {"arena_bytes", memory.arena_bytes},
+            {"evaluation_arena_bytes", view.evaluation.memory.arena_bytes}}}};
+}
+
+}  // namespace ulpscope::profiler

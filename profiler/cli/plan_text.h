@@ -1,0 +1,26 @@
+// What `ulpscope plan` prints.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "engine/train/trainer.h"
+
+namespace ulpscope::profiler {
+
+/// A plan and what it was made for.
+struct PlanView {
+  std::string experiment;     ///< its name
+  std::string model;
+  engine::Mode mode;
+  std::string device;
+  std::string loss_scaling;   ///< "none", "dynamic, from 65536", "fixed at 1024"
+  const engine::StepPlan& plan;
+  const engine::StepPlan& evaluation;
+};
+
+/// Every node in two or three lines, totals, memory; at most 80 columns.
+std::string plan_text(const PlanView& view);
+nlohmann::json plan_json(const PlanView& view);
+
+}  // namespace ulpscope::profiler

@@ -1,0 +1,133 @@
+#include "profiler/cli/program.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <new>
+#include <ostream>
+
+#include "kernels/error.h"
+#include "kernels/nearest.h"
+#include "profiler/cli/arguments.h"
+#include "profiler/cli/command.h"
+#include "profiler/experiment/machine.h"
+
+namespace ulpscope::profiler {
+namespace {
+
+constexpr std::array<Command, 5> commands{{
+    {"run", "train a model in several precision modes, record and compare them", declare_run},
+    {"plan", "what a training step does in a mode: every node, its formats and why, FLOPs, bytes, memory", declare_plan},
+    {"compare", "the modes of one or more run files side by side", declare_compare},
+    {"info", "what is in a run file", declare_info},
+    {"devices", "what can run here, in which modes, and why a GPU is not seen", declare_devices},
+}};
+
+std::string version_line() {
+  const std::string commit = program_commit();
+  return fmt::format("ulpscope {}{}", program_version(), commit.empty() ? "" : fmt::format(" ({})", commit));
+}
+
+std::vector<std::string> command_names() {
+  std::vector<std::string> names;
+  for (const Command& command : commands) names.emplace_back(command.name);
+  return names;
+}
+
+std::vector<std::string> flag_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+/// Words nothing in the command line takes.
+void refuse_extras(const CLI::App& program, const CLI::App* command) {
+  if (command == nullptr) {
+    const std::vector<std::string> extras = program.remaining();
+    const std::vector<std::string> names = command_names();
+    if (extras.empty()) throw UsageError(fmt::format("which command? Commands: {}; ulpscope --help", fmt::join(names, ", ")));
+    const bool flag = extras.front().starts_with("-");
+    throw UsageError(fmt::format("unknown {} {}; did you mean {}? Commands: {}", flag ? "flag" : "command", extras.front(),
+                                 nearest(extras.front(), flag ? flag_names(program) : names), fmt::join(names, ", ")));
+  }
+  const std::vector<std::string> extras = command->remaining();
+  if (extras.empty()) return;
+  const auto flag = std::find_if(extras.begin(), extras.end(), [](const std::string& e) { return e.size() > 1 && e[0] == '-'; });
+  if (flag == extras.end()) {
+    throw UsageError(fmt::format("\"{}\" is one argument too many; see ulpscope {} --help", extras.front(), command->get_name()));
+  }
+  const std::string name = flag->substr(0, flag->find('='));
+  throw UsageError(fmt::format("unknown flag {}; did you mean {}? All flags: ulpscope {} --help", name,
+                               nearest(name, flag_names(*command)), command->get_name()));
+}
+
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+int complain(std::ostream& out, std::ostream& err, const std::string& message, int code) {
+  out.flush();
+  err << "ulpscope: " << one_line(message) << '\n' << std::flush;
+  return code;
+}
+
+int parse_and_act(std::vector<std::string> arguments, std::ostream& out, std::ostream& err) {
+  const std::string command_line = "ulpscope " + quoted(arguments);
+  CLI::App program("A precision profiler: trains a model in several precision modes on the same data from the same start, records\n"
+                   "what each costs and breaks, and compares them.", "ulpscope");
+  program.set_version_flag("--version", version_line(), "print the version and end");
+  program.allow_extras();
+  program.require_subcommand(0, 1);
+  program.footer("Exit codes: 0 done, 1 fault, 2 wrong use, 130 ended by Ctrl-C. Each command: ulpscope COMMAND --help");
+  std::array<Action, commands.size()> actions;
+  std::array<CLI::App*, commands.size()> apps{};
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    apps[i] = program.add_subcommand(commands[i].name, commands[i].summary);
+    apps[i]->allow_extras();
+    actions[i] = commands[i].declare(*apps[i]);
+  }
+  const auto chosen = std::find_if(commands.begin(), commands.end(),
+                                   [&](const Command& c) { return !arguments.empty() && arguments.front() == c.name; });
+  const auto index = static_cast<std::size_t>(chosen - commands.begin());
+  if (chosen != commands.end()) arguments = attach_values(*apps[index], std::move(arguments));
+  std::reverse(arguments.begin(), arguments.end());   // CLI11 takes them last first
+  try {
+    program.parse(std::move(arguments));
+  } catch (const CLI::CallForHelp&) {
+    out << (chosen == commands.end() ? program : *apps[index]).help();
+    return exit_ok;
+  } catch (const CLI::CallForVersion&) {
+    out << version_line() << '\n';
+    return exit_ok;
+  } catch (const CLI::ParseError& error) {
+    refuse_extras(program, chosen == commands.end() ? nullptr : apps[index]);
+    throw UsageError(fmt::format("{}; see ulpscope{} --help", error.what(),
+                                 chosen == commands.end() ? "" : fmt::format(" {}", chosen->name)));
+  }
+  const bool parsed = chosen != commands.end() && apps[index]->parsed();
+  refuse_extras(program, parsed ? apps[index] : nullptr);
+  return actions[index]({out, err, command_line});
+}
+
+}  // namespace
+
+int run_program(std::vector<std::string> arguments, std::ostream& out, std::ostream& err) {
+  try {
+    return parse_and_act(std::move(arguments), out, err);
+  } catch (const UsageError& error) {
+    return complain(out, err, error.what(), exit_usage);
+  } catch (const std::bad_alloc&) {
+    return complain(out, err, "out of memory", exit_fault);
+  } catch (const std::exception& error) {
+    return complain(out, err, error.what(), exit_fault);
+  }
+}
+
+}  // namespace ulpscope::profiler

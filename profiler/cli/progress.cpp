@@ -1,0 +1,145 @@
+#include "profiler/cli/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <ostream>
+
+namespace ulpscope::profiler {
+namespace {
+
+constexpr double redraw_seconds = 0.1;
+
+std::string run_name(const RunInfo& run) {
+  return run.seeds > 1 ? fmt::format("{} seed {}", run.mode.name, run.seed) : run.mode.name;
+}
+
+}  // namespace
+
+ProgressStyle terminal_style() {
+  ProgressStyle style;
+  style.redraw = isatty(STDERR_FILENO) == 1;
+  const char* const no_colour = std::getenv("NO_COLOR");   // https://no-color.org: set and not empty
+  style.colour = style.redraw && (no_colour == nullptr || no_colour[0] == '\0');
+  return style;
+}
+
+std::string duration(double seconds) {
+  if (!std::isfinite(seconds) || seconds < 0) return "?";
+  const auto whole = static_cast<std::int64_t>(std::llround(seconds));
+  if (whole >= 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+  return fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+std::string rate(double value) {
+  if (!std::isfinite(value)) return "?";
+  if (value < 999.5) return fmt::format("{:.0f}", value);
+  if (value < 99950) return fmt::format("{:.1f}k", value / 1e3);
+  if (value < 999500) return fmt::format("{:.0f}k", value / 1e3);
+  return fmt::format("{:.1f}M", value / 1e6);
+}
+
+Progress::Progress(std::ostream& err, ProgressStyle style) : err_(err), style_(style) {}
+
+std::string Progress::step_line(const RunInfo& run, const engine::StepResult& result, double seconds, double tokens) {
+  const std::int64_t done = result.iteration + 1;
+  const double left = seconds / static_cast<double>(done) * static_cast<double>(run.steps - done);
+  std::string line = fmt::format("{:<9} step {:>{}}/{}  loss {:.4f}", run_name(run), done, fmt::formatted_size("{}", run.steps),
+                                 run.steps, result.loss);
+  if (run.loss_scaling) line += fmt::format("  scale {:g}", result.next_loss_scale);
+  if (seconds > 0) line += fmt::format("  {} tokens/s", rate(tokens / seconds));
+  line += done == run.steps ? fmt::format("  {}", duration(seconds)) : fmt::format("  {} left", duration(left));
+  return line;
+}
+
+void Progress::run_begin(const RunInfo& run) {
+  tokens_ = 0.0;
+  has_held_out_ = false;
+  tenth_ = -1;
+  if (style_.redraw) draw(fmt::format("{:<9} …", run_name(run)));
+}
+
+void Progress::step(const RunInfo& run, const engine::StepResult& result, double seconds) {
+  tokens_ += static_cast<double>(result.tokens);
+  if (due(result.iteration + 1, run.steps)) draw(step_line(run, result, seconds, tokens_));
+}
+
+void Progress::evaluated(const RunInfo&, const engine::Trainer::Evaluation& evaluation) {
+  held_out_ = evaluation.loss;
+  has_held_out_ = true;
+}
+
+void Progress::run_end(const RunInfo& run, reports::RunStatus status, const std::string& message) {
+  if (status == reports::RunStatus::finished && style_.redraw && has_held_out_) draw(live_ + fmt::format("  held out {:.4f}", held_out_));
+  finish_line();
+  if (!message.empty()) print(fmt::format("{:<9} {}: {}", run_name(run), reports::name(status), message));
+}
+
+void Progress::timing_begin(std::int64_t steps, const std::string& note) {
+  tenth_ = -1;
+  timing_begin_ = Clock::now();
+  if (!note.empty()) print(fmt::format("timing    {}", note));
+  if (style_.redraw) draw(fmt::format("timing    step 0/{}", steps));
+}
+
+void Progress::timing_step(std::int64_t done, std::int64_t steps) {
+  if (!due(done, steps)) return;
+  const double seconds = std::chrono::duration<double>(Clock::now() - timing_begin_).count();
+  const double left = seconds / static_cast<double>(done) * static_cast<double>(steps - done);
+  draw(fmt::format("timing    step {}/{}, modes in turn, nothing recorded  {} left", done, steps, duration(left)));
+}
+
+void Progress::timing_end() { finish_line(); }
+
+/// Redrawn ten times a second; as lines at every tenth of the way.
+bool Progress::due(std::int64_t done, std::int64_t total) {
+  const Clock::time_point now = Clock::now();
+  if (style_.redraw) {
+    if (done < total && std::chrono::duration<double>(now - last_draw_).count() < redraw_seconds) return false;
+    last_draw_ = now;
+    return true;
+  }
+  const std::int64_t tenth = done * 10 / total;
+  if (tenth == tenth_ || (tenth == 0 && done > 1)) return false;
+  tenth_ = tenth;
+  return true;
+}
+
+std::string Progress::painted(const std::string& line) const {
+  if (!style_.colour) return line;
+  const std::size_t name = line.find("  ") == std::string::npos ? 0 : line.find(' ');
+  return fmt::format("\x1b[1m{}\x1b[0m{}", line.substr(0, name), line.substr(name));
+}
+
+void Progress::draw(const std::string& line) {
+  std::string cut = line;
+  if (static_cast<int>(cut.size()) >= style_.width) cut.resize(static_cast<std::size_t>(style_.width - 1));
+  live_ = cut;
+  if (style_.redraw) {
+    err_ << '\r' << painted(cut) << "\x1b[K" << std::flush;
+  } else {
+    err_ << cut << '\n' << std::flush;
+  }
+}
+
+void Progress::finish_line() {
+  if (style_.redraw && !live_.empty()) err_ << '\n' << std::flush;
+  live_.clear();
+}
+
+/// A message of its own, broken at words.
+void Progress::print(const std::string& line) {
+  finish_line();
+  std::string rest = line;
+  while (static_cast<int>(rest.size()) >= style_.width) {
+    std::size_t space = rest.rfind(' ', static_cast<std::size_t>(style_.width - 1));
+    if (space == std::string::npos || space < 12) break;
+    err_ << rest.substr(0, space) << '\n';
+    rest = "          " + rest.substr(space + 1);
+  }
+  err_ << rest << '\n' << std::flush;
+}
+
+}  // namespace ulpscope::profiler

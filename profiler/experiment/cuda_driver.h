@@ -1,0 +1,46 @@
+// Looks for NVIDIA GPUs without needing any: the driver library is loaded at run time, and when no GPU can be used the reason
+// and the remedy are put into words.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ulpscope::profiler {
+
+/// What looking for a driver needs of the system. Tests put their own in its place.
+class DriverSystem {
+ public:
+  virtual ~DriverSystem() = default;
+  /// Null if the library cannot be loaded; then `reason` says why.
+  virtual void* open_library(const char* name, std::string& reason) const = 0;
+  virtual void* symbol(void* library, const char* name) const = 0;
+  /// Device files of the kernel driver: /dev/nvidia0, /dev/nvidiactl …
+  virtual std::vector<std::string> device_files() const = 0;
+  virtual bool may_use(const std::string& file) const = 0;
+  virtual std::optional<std::string> variable(const char* name) const = 0;
+};
+
+/// This machine.
+const DriverSystem& this_system();
+
+struct Gpu {
+  std::string name;
+  int major = 0;                     ///< compute capability
+  int minor = 0;
+  std::int64_t memory_bytes = 0;
+};
+
+struct GpuSearch {
+  bool build_runs_cuda = false;      ///< this build can execute on a GPU
+  bool driver_found = false;         ///< libcuda.so.1 was loaded
+  std::string driver_version;        ///< newest CUDA version the driver serves: "13.0"; empty: unknown
+  std::vector<Gpu> gpus;
+  std::vector<std::string> reasons;  ///< why no GPU is used here and what to do; one sentence each
+};
+
+/// Never throws for what it finds or does not find.
+GpuSearch find_gpus(const DriverSystem& system);
+
+}  // namespace ulpscope::profiler

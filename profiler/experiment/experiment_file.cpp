@@ -1,0 +1,182 @@
+#include "profiler/experiment/experiment_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <toml++/toml.h>
+
+#include "kernels/error.h"
+#include "kernels/nearest.h"
+
+namespace ulpscope::profiler {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string absolute_path(const std::string& path, const fs::path& folder) {
+  if (path.empty()) return path;   // refused where data is loaded
+  return fs::absolute(folder / path).lexically_normal().string();
+}
+
+std::string place(const std::string& path, const toml::node& node) {
+  return fmt::format("{}:{}", path, node.source().begin.line);
+}
+
+std::vector<std::string> table_names() {
+  std::vector<std::string> names;
+  for (const Key& key : keys()) {
+    std::string table = key.name.substr(0, key.name.rfind('.'));
+    if (std::find(names.begin(), names.end(), table) == names.end()) names.push_back(std::move(table));
+  }
+  return names;
+}
+
+KeyValue read_value(const toml::node& node, const Key& key, const std::string& where) {
+  if (const auto* value = node.as_boolean()) return value->get();
+  if (const auto* value = node.as_integer()) return value->get();
+  if (const auto* value = node.as_floating_point()) return value->get();
+  if (const auto* value = node.as_string()) return value->get();
+  if (const auto* array = node.as_array()) {
+    std::vector<std::string> texts;
+    for (const toml::node& element : *array) {
+      if (!element.is_string()) {
+        throw UsageError(fmt::format("{}: {} has an element that is not a text: it takes {}", where, key.name, describe_type(key)));
+      }
+      texts.push_back(element.as_string()->get());
+    }
+    return texts;
+  }
+  throw UsageError(fmt::format("{}: {} has the wrong type: it takes {}", where, key.name, describe_type(key)));
+}
+
+/// Calls `each(name, node)` for every key of the file, nested tables by dotted name.
+template <class Each>
+void walk(const toml::table& table, const std::string& prefix, const std::string& path, const Each& each) {
+  const std::vector<std::string> known = table_names();
+  for (const auto& [name, node] : table) {
+    const std::string full = prefix.empty() ? std::string(name.str()) : fmt::format("{}.{}", prefix, name.str());
+    const toml::table* inner = node.as_table();
+    if (inner == nullptr) {
+      each(full, node);
+      continue;
+    }
+    if (std::find(known.begin(), known.end(), full) == known.end()) {
+      throw UsageError(fmt::format("{}: unknown table [{}]; did you mean [{}]? Tables: {}", place(path, node), full,
+                                   nearest(full, known), fmt::join(known, ", ")));
+    }
+    walk(*inner, full, path, each);
+  }
+}
+
+std::string read_file(const std::string& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) throw UsageError(fmt::format("{} is a folder, not an experiment file", path));
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw UsageError(fmt::format("cannot read the experiment file {}: {}", path, std::strerror(errno)));
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+void Settings::add_file(const std::string& path) { add_text(read_file(path), path); }
+
+void Settings::add_text(std::string_view toml, const std::string& path) {
+  toml::table table;
+  try {
+    table = toml::parse(toml, path);
+  } catch (const toml::parse_error& error) {
+    throw UsageError(fmt::format("{}:{}: not valid TOML: {}", path, error.source().begin.line, error.description()));
+  }
+  const fs::path folder = fs::path(path).parent_path();
+  walk(table, "", path, [&](const std::string& name, const toml::node& node) {
+    const std::string where = place(path, node);
+    const Key& key = find_key(name, where);
+    KeyValue value = read_value(node, key, where);
+    if (key.name == "data.path") {
+      if (auto* one = std::get_if<std::string>(&value)) value = std::vector<std::string>{*one};
+      if (auto* paths = std::get_if<std::vector<std::string>>(&value)) {
+        for (std::string& p : *paths) p = absolute_path(p, folder);
+      }
+    }
+    given_.push_back({&key, std::move(value), where});
+  });
+  name_ = fs::path(path).stem().string();
+}
+
+void Settings::add_words(std::string_view name, std::string_view words, const std::string& where) {
+  const Key& key = find_key(name, where);
+  given_.push_back({&key, parse_words(key, words, where), where});
+}
+
+void Settings::add_value(std::string_view name, KeyValue value, const std::string& where) {
+  given_.push_back({&find_key(name, where), std::move(value), where});
+}
+
+void Settings::add_assignment(const std::string& assignment) {
+  const std::string where = "--set " + assignment;
+  const std::size_t equals = assignment.find('=');
+  if (equals == std::string::npos) {
+    throw UsageError(fmt::format("{}: there is no value: write --set {}=VALUE", where, assignment.empty() ? "KEY" : assignment));
+  }
+  add_words(std::string_view(assignment).substr(0, equals), std::string_view(assignment).substr(equals + 1), where);
+}
+
+bool Settings::has(std::string_view key) const {
+  return std::any_of(given_.begin(), given_.end(), [&](const Given& g) { return g.key->name == key; });
+}
+
+Experiment Settings::build() const {
+  Experiment experiment;
+  for (const Given& given : given_) {
+    if (given.key->name == "model.kind") set_key(experiment, *given.key, given.value, given.where);
+  }
+  std::string model_place;
+  for (const Given& given : given_) {
+    if (given.key->name != "model.kind") set_key(experiment, *given.key, given.value, given.where);
+    if (given.key->name.starts_with("model.")) model_place = given.where.substr(0, given.where.find(':')) + ": ";
+  }
+  for (std::string& path : experiment.data.paths) path = absolute_path(path, fs::current_path());
+  check_scaler(experiment);
+  experiment.train.schedule.steps = experiment.train.steps;
+  experiment.name = name_.empty() ? std::string(engine::name(experiment.model)) : name_;
+  try {
+    engine::build_model(experiment.model, experiment.train.batch, true);
+  } catch (const UsageError& error) {
+    throw UsageError(model_place + error.what());
+  }
+  return experiment;
+}
+
+void Settings::check_scaler(const Experiment& experiment) const {
+  const auto fixed = std::find_if(given_.begin(), given_.end(), [](const Given& g) { return g.key->name == "train.scaler.fixed"; });
+  for (const Given& given : given_) {
+    if (fixed == given_.end() || given.key == fixed->key || !given.key->name.starts_with("train.scaler.")) continue;
+    throw UsageError(fmt::format("{}: {} does not go with train.scaler.fixed ({}): a scale is fixed or dynamic", given.where,
+                                 given.key->name, fixed->where));
+  }
+  scaling::check(experiment.train.scaler, "train.scaler");
+}
+
+std::string to_toml(const Experiment& experiment) {
+  std::string text, table;
+  for (const Key& key : keys()) {
+    const std::optional<KeyValue> value = key.get(experiment);
+    if (!value) continue;
+    const std::size_t dot = key.name.rfind('.');
+    if (key.name.substr(0, dot) != table) {
+      table = key.name.substr(0, dot);
+      text += fmt::format("{}[{}]\n", text.empty() ? "" : "\n", table);
+    }
+    text += fmt::format("{} = {}\n", key.name.substr(dot + 1), to_toml(*value));
+  }
+  return text;
+}
+
+}  // namespace ulpscope::profiler

@@ -1,0 +1,87 @@
+// Keys of [data] and [run].
+#include <algorithm>
+
+#include "engine/precision/mode.h"
+#include "kernels/error.h"
+#include "profiler/experiment/keys.h"
+
+namespace ulpscope::profiler {
+namespace {
+
+Key path_key() {
+  Key key = texts_key("data.path", "text files and folders, read as bytes", [](Experiment& e) { return &e.data.paths; });
+  key.also = {"paths", "file", "files", "folder", "train_file", "dataset"};
+  key.get = [](const Experiment& e) -> std::optional<KeyValue> {
+    if (e.data.paths.empty()) return std::nullopt;
+    return KeyValue(e.data.paths);
+  };
+  return key;
+}
+
+Key modes_key() {
+  Key key = texts_key("run.modes", "precision modes to train and compare", nullptr);
+  key.also = {"mode", "precision", "precisions", "fp16", "bf16", "tf32"};
+  key.choices = [] {
+    std::vector<std::string> names;
+    for (const engine::Mode& mode : engine::modes()) names.push_back(mode.name);
+    return names;
+  };
+  key.applies = nullptr;
+  key.set = [](Experiment& e, const KeyValue& value) {
+    const auto& names = std::get<std::vector<std::string>>(value);
+    if (names.empty()) throw UsageError("at least one mode is needed");
+    for (auto name = names.begin(); name != names.end(); ++name) {
+      if (std::find(names.begin(), name, *name) != name) throw UsageError("mode " + *name + " is there twice");
+    }
+    e.run.modes = names;
+  };
+  key.get = [](const Experiment& e) -> std::optional<KeyValue> { return KeyValue(e.run.modes); };
+  return key;
+}
+
+Key timing_key() {
+  Key key = integer_key("run.timing_steps", "timed steps of each mode after training; 0: none", Range{.least = 0, .greatest = 1e6},
+                        [](Experiment& e) { return &e.run.timing_steps; });
+  const auto plain = key.set;
+  key.set = [plain](Experiment& e, const KeyValue& value) {
+    const std::int64_t steps = std::get<std::int64_t>(value);
+    if (steps != 0 && steps < least_timing_steps) {
+      throw UsageError("a median and its spread need at least " + std::to_string(least_timing_steps) +
+                       " timed steps; 0 leaves the timing phase out");
+    }
+    plain(e, value);
+  };
+  return key;
+}
+
+Key output_key() {
+  Key key = text_key("run.output", "the run file; without it a name made from model and time", {},
+                     [](Experiment& e) { return &e.run.output; });
+  key.also = {"output_dir", "out", "file"};
+  key.get = [](const Experiment& e) -> std::optional<KeyValue> {
+    if (e.run.output.empty()) return std::nullopt;
+    return KeyValue(e.run.output);
+  };
+  return key;
+}
+
+}  // namespace
+
+std::vector<Key> data_and_run_keys() {
+  return {
+      path_key(),
+      number_key("data.held_out", "share of the text kept from training and evaluated", below(0, 1),
+                 [](Experiment& e) { return &e.data.held_out; }),
+      modes_key(),
+      integer_key("run.seeds", "runs of each mode: with seed, seed + 1, …; a verdict needs 3", between(1, 10000),
+                  [](Experiment& e) { return &e.run.seeds; }),
+      integer_key("run.seed", "the first seed", between(0, 0x1p53), [](Experiment& e) { return &e.run.seed; }),
+      timing_key(),
+      text_key("run.device", "where it runs", {"cpu"}, [](Experiment& e) { return &e.run.device; }),
+      integer_key("run.threads", "threads of the CPU; 0: all processors this process may use", between(0, 4096),
+                  [](Experiment& e) { return &e.run.threads; }),
+      output_key(),
+  };
+}
+
+}  // namespace ulpscope::profiler

@@ -1,0 +1,86 @@
+#include "profiler/experiment/run_record.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "profiler/experiment/experiment_file.h"
+#include "profiler/experiment/keys.h"
+#include "profiler/experiment/machine.h"
+
+namespace ulpscope::profiler {
+namespace {
+
+using nlohmann::json;
+
+/// The keys of one table of the experiment file with their values.
+json settings_json(const Experiment& experiment, const std::string& table) {
+  json all = json::object();
+  for (const Key& key : keys()) {
+    const std::size_t dot = key.name.rfind('.');
+    if (key.name.substr(0, dot) != table) continue;
+    if (const auto value = key.get(experiment)) std::visit([&](const auto& v) { all[key.name.substr(dot + 1)] = v; }, *value);
+  }
+  return all;
+}
+
+std::int64_t context_of(const engine::ModelConfig& model) {
+  return std::visit([](const auto& config) { return config.context; }, model);
+}
+
+std::string loss_scaling_words(const Experiment& experiment, const RunInfo& run) {
+  if (!run.loss_scaling) return "none";
+  const scaling::Policy& policy = experiment.train.scaler;
+  if (const auto* fixed = std::get_if<scaling::FixedScaling>(&policy)) return fmt::format("fixed:{:g}", fixed->scale);
+  return "dynamic";
+}
+
+}  // namespace
+
+reports::ExperimentRecord experiment_record(const Experiment& experiment, const std::string& command_line) {
+  reports::ExperimentRecord record;
+  record.name = experiment.name;
+  record.configuration = to_toml(experiment);
+  record.command_line = command_line;
+  record.producer_version = program_version();
+  record.producer_commit = program_commit();
+  record.created = utc_now();
+  return record;
+}
+
+reports::RunRecord run_record(const Experiment& experiment, const RunInfo& run, const Device& device, const engine::Dataset& dataset,
+                              const engine::StepPlan& plan) {
+  const DeviceDescription& description = device.description();
+  reports::RunRecord record;
+  record.id = run.id;
+  record.mode = run.mode.name;
+  record.seed = static_cast<std::int64_t>(run.seed);
+  record.device = description.name;
+  record.device_kind = description.kind == DeviceKind::cpu ? "cpu" : "cuda";
+  record.model = engine::name(experiment.model);
+  record.model_json = settings_json(experiment, "model").dump();
+  record.data = fmt::format("{}", fmt::join(experiment.data.paths, ", "));
+  record.data_json = json{{"paths", experiment.data.paths}, {"description", dataset.describe()},
+                          {"fingerprint", fmt::format("{:016x}", dataset.fingerprint())},
+                          {"held_out", experiment.data.held_out}}.dump();
+  record.versions_json = json{{"ulpscope", program_version()}, {"commit", program_commit()},
+                              {"matmul", description.matmul_library}, {"compiler", __VERSION__}}.dump();
+  record.kernel_choices_json = json{{"matmul", description.matmul_library}, {"instruction_set", description.instruction_set},
+                                    {"threads", description.threads}}.dump();
+  if (experiment.train.non_finite == engine::NonFinite::apply) {
+    record.non_standard.push_back("train.non_finite = \"apply\": updates that are not finite are applied");
+  }
+  record.parameters = plan.parameters;
+  record.steps_planned = experiment.train.steps;
+  record.batch = experiment.train.batch;
+  record.micro_batches = 1;
+  record.context = context_of(experiment.model);
+  record.threads = description.threads;
+  record.optimizer = experiment.train.optimizer.kind == engine::OptimizerKind::adamw ? "adamw" : "sgd";
+  record.loss_scaling = loss_scaling_words(experiment, run);
+  record.time_provenance = time_provenance(device, run.mode);
+  record.attributes_json = json{{"train", settings_json(experiment, "train")}}.dump();
+  return record;
+}
+
+}  // namespace ulpscope::profiler

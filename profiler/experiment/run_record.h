@@ -1,0 +1,18 @@
+// The rows of the run file that describe an experiment and its runs.
+#pragma once
+
+#include <string>
+
+#include "engine/train/trainer.h"
+#include "profiler/experiment/experiment.h"
+#include "profiler/experiment/runner.h"
+
+namespace ulpscope::profiler {
+
+reports::ExperimentRecord experiment_record(const Experiment& experiment, const std::string& command_line);
+
+/// What is known of a run before its first step; the caller fills in ids and status.
+reports::RunRecord run_record(const Experiment& experiment, const RunInfo& run, const Device& device, const engine::Dataset& dataset,
+                              const engine::StepPlan& plan);
+
+}  // namespace ulpscope::profiler

@@ -1,0 +1,74 @@
+// Runs an experiment: each mode with each seed is trained, evaluated and recorded, then the modes are timed side by side.
+//
+//   Runner runner(experiment);            // loads the data, plans every mode: the user's mistakes show here
+//   reports::RunFileWriter writer(path);
+//   const Outcome outcome = runner.run(writer, watcher, stop, command_line);
+//   writer.close();
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/train/trainer.h"
+#include "profiler/experiment/experiment.h"
+#include "profiler/probes/faults.h"
+#include "reports/run_file/writer.h"
+
+namespace ulpscope::profiler {
+
+/// One mode with one seed.
+struct RunInfo {
+  reports::RunId id{};
+  engine::Mode mode;
+  std::uint64_t seed = 0;
+  std::int64_t seeds = 1;        ///< how many seeds the experiment has
+  std::int64_t steps = 0;
+  bool loss_scaling = false;
+};
+
+/// What is told to whoever shows progress. Everything is optional; what these throw does not stop training.
+class Watcher {
+ public:
+  virtual ~Watcher() = default;
+  virtual void run_begin(const RunInfo&) {}
+  /// seconds: wall time since the run's first step began.
+  virtual void step(const RunInfo&, const engine::StepResult&, double /*seconds*/) {}
+  virtual void evaluated(const RunInfo&, const engine::Trainer::Evaluation&) {}
+  /// message: why it failed or was interrupted.
+  virtual void run_end(const RunInfo&, reports::RunStatus, const std::string& /*message*/) {}
+  /// note: why the modes are not timed in turn, if they are not.
+  virtual void timing_begin(std::int64_t /*steps*/, const std::string& /*note*/) {}
+  virtual void timing_step(std::int64_t /*done*/, std::int64_t /*steps*/) {}
+  virtual void timing_end() {}
+};
+
+struct Outcome {
+  bool interrupted = false;
+  std::int64_t finished = 0;     ///< runs
+  std::int64_t failed = 0;       ///< runs that stopped or threw; the others went on
+  std::vector<std::string> failures;   ///< "fp16, seed 0: …"
+};
+
+class Runner {
+ public:
+  /// Throws UsageError for data that is missing or too short, a pattern that matches no node; Error for a matrix product that
+  /// is wrong on this processor.
+  explicit Runner(const Experiment& experiment);
+  ~Runner();
+
+  /// stop: asked after every step; true ends the run, and the file is complete so far.
+  Outcome run(reports::RunFileWriter& writer, Watcher& watcher, const std::function<bool()>& stop,
+              const std::string& command_line);
+
+  Device& device();
+  const engine::Dataset& dataset() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace ulpscope::profiler

@@ -1,0 +1,82 @@
+#include "profiler/probes/recorder.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace ulpscope::profiler {
+
+namespace event_kind = reports::event_kind;
+
+Recorder::Recorder(engine::Topics& topics, Sink sink, Faults& faults, reports::RunId run, bool loss_scaling)
+    : sink_(std::move(sink)), faults_(faults), run_(run), loss_scaling_(loss_scaling) {
+  on_begin_ = topics.step_begin.subscribe([this](const engine::StepBegin&) {
+    begin_ = Clock::now();
+    begun_ = true;
+  });
+  on_end_ = topics.step_end.subscribe([this](const engine::StepResult& result) {
+    const Clock::time_point now = Clock::now();
+    if (begun_) last_step_seconds_ = std::chrono::duration<double>(now - begin_).count();
+    faults_.guard("recorder", [&] { record(result); });
+    own_seconds_ += std::chrono::duration<double>(Clock::now() - now).count();
+  });
+}
+
+void Recorder::record(const engine::StepResult& result) {
+  reports::StepRecord step;
+  step.run = run_;
+  step.step = result.iteration;
+  step.applied = result.applied;
+  step.loss = result.loss;
+  step.learning_rate = result.learning_rate;
+  if (loss_scaling_) step.loss_scale = result.loss_scale;
+  step.gradient_norm = result.gradient_norm;
+  step.finite = result.finite;
+  step.skipped = result.skipped;
+  if (begun_) step.wall_seconds = last_step_seconds_;
+  step.tokens = result.tokens;
+  ++steps_;
+  sink_(step);
+  record_events(result);
+  watch_for_divergence(result);
+}
+
+void Recorder::record_events(const engine::StepResult& result) {
+  if (!result.finite) {
+    const nlohmann::json detail = {{"what", "a parameter gradient is not finite"}, {"applied", !result.skipped}};
+    push_event(result.iteration, event_kind::overflow, result.gradient_norm, detail.dump());
+  }
+  if (result.skipped && !result.stopped) {
+    push_event(result.iteration, event_kind::skip, loss_scaling_ ? reports::Number(result.loss_scale) : std::nullopt);
+  }
+  if (loss_scaling_ && result.next_loss_scale != result.loss_scale) {
+    const nlohmann::json detail = {{"from", result.loss_scale}, {"to", result.next_loss_scale}};
+    push_event(result.iteration, event_kind::scale_change, result.next_loss_scale, detail.dump());
+  }
+  if (result.stopped) push_event(result.iteration, event_kind::stop, result.loss);
+}
+
+void Recorder::watch_for_divergence(const engine::StepResult& result) {
+  if (diverged_at_ || (result.skipped && !result.stopped)) return;   // a skipped step's loss changes nothing
+  const double loss = result.loss;
+  if (std::isfinite(loss)) {
+    if (!first_loss_) first_loss_ = loss;
+    steps_above_ = loss > runaway_ratio * *first_loss_ ? steps_above_ + 1 : 0;
+    if (steps_above_ < runaway_steps) return;
+  }
+  diverged_at_ = result.iteration;
+  nlohmann::json detail = {{"what", std::isfinite(loss) ? "the loss has run away" : "the loss is not finite"}};
+  if (first_loss_) detail["first_loss"] = *first_loss_;
+  push_event(result.iteration, event_kind::divergence, loss, detail.dump());
+}
+
+void Recorder::push_event(std::int64_t step, const char* kind, reports::Number value, std::string detail_json) {
+  reports::EventRecord event;
+  event.run = run_;
+  event.step = step;
+  event.kind = kind;
+  event.value = value;
+  event.detail_json = std::move(detail_json);
+  sink_(event);
+}
+
+}  // namespace ulpscope::profiler

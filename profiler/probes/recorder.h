@@ -1,0 +1,54 @@
+// Writes down every step of a run and what happened in it. Listens to the engine, changes nothing.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "engine/topics.h"
+#include "profiler/probes/faults.h"
+
+namespace ulpscope::profiler {
+
+/// When a loss that is still finite counts as run away: this many steps in a row above this multiple of the first loss.
+inline constexpr double runaway_ratio = 2.0;
+inline constexpr std::int64_t runaway_steps = 5;
+
+/// One record for each step, and events: overflow and skip (a gradient was not finite), scale change, divergence (the loss of
+/// an applied step is not finite, or has run away), stop.
+class Recorder {
+ public:
+  /// loss_scaling: the mode has a scaler; without one the loss scale is not recorded. All must outlive the recorder.
+  Recorder(engine::Topics& topics, Sink sink, Faults& faults, reports::RunId run, bool loss_scaling);
+
+  /// Seconds spent in the recorder itself.
+  double own_seconds() const { return own_seconds_; }
+  std::int64_t steps() const { return steps_; }
+  /// Wall time of the last step, from its begin to its end as announced.
+  double last_step_seconds() const { return last_step_seconds_; }
+  std::optional<std::int64_t> diverged_at() const { return diverged_at_; }
+
+ private:
+  void record(const engine::StepResult& result);
+  void record_events(const engine::StepResult& result);
+  void watch_for_divergence(const engine::StepResult& result);
+  void push_event(std::int64_t step, const char* kind, reports::Number value, std::string detail_json = "");
+
+  using Clock = std::chrono::steady_clock;
+  Sink sink_;
+  Faults& faults_;
+  reports::RunId run_;
+  bool loss_scaling_;
+  Clock::time_point begin_{};
+  bool begun_ = false;
+  double last_step_seconds_ = 0.0;
+  double own_seconds_ = 0.0;
+  std::int64_t steps_ = 0;
+  std::optional<double> first_loss_;
+  std::int64_t steps_above_ = 0;
+  std::optional<std::int64_t> diverged_at_;
+  engine::Subscription on_begin_, on_end_;
+};
+
+}  // namespace ulpscope::profiler

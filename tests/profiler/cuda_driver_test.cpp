@@ -1,0 +1,169 @@
+#include "profiler/experiment/cuda_driver.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "profiler/cli/devices_text.h"
+#include "profiler/cli/text.h"
+#include "profiler/experiment/machine.h"
+
+namespace ulpscope::profiler {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// What the made-up driver answers.
+struct Answers {
+  int init = 0;
+  int version = 12040;
+  int count = 0;
+} answers;
+
+int cu_init(unsigned) { return answers.init; }
+int cu_version(int* version) {
+  *version = answers.version;
+  return 0;
+}
+int cu_count(int* count) {
+  *count = answers.count;
+  return 0;
+}
+int cu_get(int* device, int index) {
+  *device = 100 + index;
+  return 0;
+}
+int cu_name(char* name, int size, int device) {
+  std::strncpy(name, device == 100 ? "NVIDIA H200" : "NVIDIA T4", static_cast<std::size_t>(size));
+  return 0;
+}
+int cu_attribute(int* value, int attribute, int device) {
+  const bool major = attribute == 75;
+  *value = device == 100 ? (major ? 9 : 0) : (major ? 7 : 5);
+  return 0;
+}
+int cu_memory(std::size_t* bytes, int) {
+  *bytes = std::size_t{16} << 30;
+  return 0;
+}
+
+class FakeSystem final : public DriverSystem {
+ public:
+  bool library = true;
+  std::string missing;                                  // a function
+  std::vector<std::string> files;
+  bool permitted = true;
+  std::map<std::string, std::string> variables;
+
+  void* open_library(const char* name, std::string& reason) const override {
+    EXPECT_STREQ(name, "libcuda.so.1");
+    if (!library) reason = "not found";
+    return library ? const_cast<FakeSystem*>(this) : nullptr;
+  }
+  void* symbol(void*, const char* name) const override {
+    static const std::map<std::string, void*> all = {
+        {"cuInit", reinterpret_cast<void*>(&cu_init)},           {"cuDriverGetVersion", reinterpret_cast<void*>(&cu_version)},
+        {"cuDeviceGetCount", reinterpret_cast<void*>(&cu_count)}, {"cuDeviceGet", reinterpret_cast<void*>(&cu_get)},
+        {"cuDeviceGetName", reinterpret_cast<void*>(&cu_name)},  {"cuDeviceGetAttribute", reinterpret_cast<void*>(&cu_attribute)},
+        {"cuDeviceTotalMem_v2", reinterpret_cast<void*>(&cu_memory)}};
+    if (name == missing) return nullptr;
+    return all.at(name);
+  }
+  std::vector<std::string> device_files() const override { return files; }
+  bool may_use(const std::string&) const override { return permitted; }
+  std::optional<std::string> variable(const char* name) const override {
+    const auto found = variables.find(name);
+    if (found == variables.end()) return std::nullopt;
+    return found->second;
+  }
+};
+
+std::string first_reason(const FakeSystem& system) {
+  const GpuSearch found = find_gpus(system);
+  EXPECT_FALSE(found.reasons.empty());
+  return found.reasons.empty() ? "" : found.reasons.front();
+}
+
+TEST(CudaDriver, NoDriver) {
+  FakeSystem system;
+  system.library = false;
+  EXPECT_THAT(first_reason(system), HasSubstr("no NVIDIA driver"));
+  system.files = {"/dev/nvidia0"};
+  EXPECT_THAT(first_reason(system), HasSubstr("the kernel driver is there (/dev/nvidia0)"));
+  EXPECT_FALSE(find_gpus(system).driver_found);
+}
+
+TEST(CudaDriver, NotADriver) {
+  FakeSystem system;
+  system.missing = "cuDeviceGetName";
+  EXPECT_THAT(first_reason(system), HasSubstr("lacks cuDeviceGetName"));
+  answers = {.init = 34};
+  EXPECT_THAT(first_reason({}), HasSubstr("stub"));
+}
+
+TEST(CudaDriver, DriverWithoutDevice) {
+  answers = {.init = 100};
+  FakeSystem system;
+  EXPECT_THAT(first_reason(system), HasSubstr("there is no /dev/nvidia*"));
+  system.files = {"/dev/nvidia0"};
+  EXPECT_THAT(first_reason(system), HasSubstr("it sees no GPU"));
+  system.variables["CUDA_VISIBLE_DEVICES"] = "";
+  EXPECT_THAT(first_reason(system), HasSubstr("CUDA_VISIBLE_DEVICES=\"\" hides the GPUs"));
+  answers = {.init = 0, .count = 0};
+  EXPECT_THAT(first_reason(system), HasSubstr("hides the GPUs")) << "an empty list is no device either";
+}
+
+TEST(CudaDriver, NoPermission) {
+  answers = {.init = 100};
+  FakeSystem system;
+  system.files = {"/dev/nvidia0", "/dev/nvidiactl"};
+  system.permitted = false;
+  EXPECT_THAT(first_reason(system), HasSubstr("no permission to use /dev/nvidia0, /dev/nvidiactl"));
+}
+
+TEST(CudaDriver, OtherFailures) {
+  answers = {.init = 803};
+  EXPECT_THAT(first_reason({}), HasSubstr("different driver versions"));
+  answers = {.init = 999};
+  EXPECT_THAT(first_reason({}), HasSubstr("error 999"));
+}
+
+TEST(CudaDriver, DevicesAreListedAndNoModeIsClaimedForThem) {
+  answers = {.init = 0, .version = 13000, .count = 2};
+  const GpuSearch found = find_gpus(FakeSystem());
+  ASSERT_EQ(found.gpus.size(), 2u);
+  EXPECT_EQ(found.gpus[0].name, "NVIDIA H200");
+  EXPECT_EQ(found.gpus[0].major, 9);
+  EXPECT_EQ(found.gpus[1].major, 7);
+  EXPECT_EQ(found.gpus[1].minor, 5);
+  EXPECT_EQ(found.driver_version, "13.0");
+  EXPECT_FALSE(found.build_runs_cuda);
+  ASSERT_EQ(found.reasons.size(), 1u);
+  EXPECT_THAT(found.reasons[0], HasSubstr("no CUDA execution"));
+
+  const auto device = make_cpu_device({.threads = 1, .instruction_set = {}});
+  const nlohmann::json all = devices_json(*device, found);
+  for (const auto& gpu : all["cuda"]["gpus"]) {
+    for (const auto& mode : gpu["modes"]) EXPECT_EQ(mode["runs"], "absent");
+  }
+  for (const auto& mode : all["cpu"]["modes"]) EXPECT_EQ(mode["runs"], mode["mode"] == "fp32" ? "native" : "emulated");
+
+  const std::string text = devices_text(*device, found);
+  EXPECT_THAT(text, HasSubstr("NVIDIA H200: compute capability 9.0, 16.0 GiB; all modes absent"));
+  EXPECT_THAT(text, HasSubstr("for CUDA up to 13.0"));
+  EXPECT_THAT(text, Not(HasSubstr("none seen")));
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(columns(line), text_width) << line;
+}
+
+TEST(CudaDriver, ThisMachineAnswersSomething) {
+  const GpuSearch found = find_gpus(this_system());
+  EXPECT_FALSE(found.reasons.empty());
+}
+
+}  // namespace
+}  // namespace ulpscope::profiler

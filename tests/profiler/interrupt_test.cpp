@@ -1,0 +1,100 @@
+// Ctrl-C, on the program itself.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "reports/run_file/reader.h"
+
+namespace ulpscope::profiler {
+namespace {
+
+using ::testing::HasSubstr;
+
+class InterruptTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = testing::TempDir() + "ulpscope_interrupt_" + std::to_string(::getpid());
+    std::filesystem::create_directories(folder_);
+    std::ofstream text(folder_ + "/text.txt");
+    for (int i = 0; i < 300; ++i) text << "some text, line " << i << '\n';
+    std::ofstream(folder_ + "/long.toml") << "[model]\ncontext = 8\nwidth = 16\nlayers = 1\nheads = 2\n[data]\npath = 'text.txt'\n"
+                                             "[train]\nsteps = 100000000\nbatch = 2\n[run]\nthreads = 1\n";
+  }
+  void TearDown() override {
+    if (child_ > 0) kill(child_, SIGKILL);
+    std::filesystem::remove_all(folder_);
+  }
+
+  void start() {
+    ASSERT_EQ(pipe(err_), 0);
+    child_ = fork();
+    if (child_ == 0) {
+      dup2(err_[1], STDERR_FILENO);
+      const std::string toml = folder_ + "/long.toml", out = output();
+      execl(ULPSCOPE_PROGRAM, "ulpscope", "run", toml.c_str(), "-o", out.c_str(), nullptr);
+      _exit(127);
+    }
+    close(err_[1]);
+  }
+  std::string output() const { return folder_ + "/long.ulp"; }
+
+  /// Waits until a viewer could see steps of the run.
+  bool wait_for_steps() const {
+    for (int i = 0; i < 600; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      try {
+        const reports::RunFileReader file(output());
+        if (!file.runs().empty() && !file.steps(file.runs()[0].id, {.limit = 1}).empty()) return true;
+      } catch (const std::exception&) {   // not there yet
+      }
+    }
+    return false;
+  }
+  int wait() {
+    int status = 0;
+    waitpid(child_, &status, 0);
+    child_ = -1;
+    char buffer[512];
+    for (ssize_t n = 0; (n = read(err_[0], buffer, sizeof(buffer))) > 0;) said_.append(buffer, static_cast<std::size_t>(n));
+    close(err_[0]);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+
+  std::string folder_, said_;
+  int err_[2] = {-1, -1};
+  pid_t child_ = -1;
+};
+
+TEST_F(InterruptTest, EndsAfterTheStepWithTheFileComplete) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    std::filesystem::remove(output());
+    said_.clear();
+    start();
+    ASSERT_TRUE(wait_for_steps());
+    kill(child_, signal);
+    EXPECT_EQ(wait(), 130);
+    EXPECT_THAT(said_, HasSubstr("long.ulp"));
+    EXPECT_THAT(said_, HasSubstr("interrupted"));
+    EXPECT_FALSE(std::filesystem::exists(output() + "-wal")) << "closed: one file remains";
+    const reports::RunFileReader file(output());
+    EXPECT_FALSE(file.live());
+    const auto runs = file.runs();
+    ASSERT_EQ(runs.size(), 1u);
+    EXPECT_EQ(runs[0].status, reports::RunStatus::interrupted);
+    EXPECT_FALSE(runs[0].ended.empty());
+    const auto steps = file.steps(runs[0].id);
+    ASSERT_FALSE(steps.empty());
+    EXPECT_EQ(steps.back().step + 1, static_cast<std::int64_t>(steps.size())) << "no step is missing";
+    EXPECT_EQ(file.memory(runs[0].id, reports::MemoryKind::peak).size(), 1u);
+  }
+}
+
+}  // namespace
+}  // namespace ulpscope::profiler

@@ -1,0 +1,229 @@
+// The program's answers to wrong use: one line, exit code 2.
+#include "profiler/cli/program.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "profiler/cli/text.h"
+
+namespace ulpscope::profiler {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+struct Result {
+  int code = 0;
+  std::string out;
+  std::string err;
+};
+
+Result ulpscope(std::vector<std::string> arguments) {
+  std::ostringstream out, err;
+  Result result;
+  result.code = run_program(std::move(arguments), out, err);
+  result.out = out.str();
+  result.err = err.str();
+  return result;
+}
+
+class ProgramTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = testing::TempDir() + "ulpscope_program_" + std::to_string(::getpid()) + "_" +
+              testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::create_directories(folder_);
+    std::ofstream text(file("text.txt"));
+    for (int i = 0; i < 300; ++i) text << "some text, line " << i << '\n';
+    std::ofstream(file("tiny.toml")) << "[model]\ncontext = 8\nwidth = 16\nlayers = 1\nheads = 2\n[data]\npath = 'text.txt'\n"
+                                        "[train]\nsteps = 3\nbatch = 2\nevaluation_batches = 1\n[run]\nmodes = ['fp32', 'bf16']\n"
+                                        "threads = 1\n";
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string file(const std::string& name) const { return folder_ + "/" + name; }
+
+  /// One line on err that starts with the program's name; nothing on out; exit code 2.
+  std::string mistake(std::vector<std::string> arguments) const {
+    const Result result = ulpscope(std::move(arguments));
+    EXPECT_EQ(result.code, exit_usage) << result.err;
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+    EXPECT_THAT(result.err, StartsWith("ulpscope: "));
+    EXPECT_EQ(result.out, "");
+    return result.err;
+  }
+
+  std::string folder_;
+};
+
+TEST_F(ProgramTest, UnknownCommandAndFlags) {
+  EXPECT_THAT(mistake({}), HasSubstr("Commands: run, plan, compare, info, devices"));
+  EXPECT_THAT(mistake({"comapre"}), AllOf(HasSubstr("unknown command comapre; did you mean compare?"), HasSubstr("devices")));
+  EXPECT_THAT(mistake({"--versoin"}), HasSubstr("did you mean --version?"));
+  EXPECT_THAT(mistake({"run", "--learning_rat", "1"}), HasSubstr("unknown flag --learning_rat; did you mean --learning_rate?"));
+  EXPECT_THAT(mistake({"run", file("tiny.toml"), "--moeds=fp32"}), HasSubstr("unknown flag --moeds; did you mean --modes?"));
+  EXPECT_THAT(mistake({"plan", file("tiny.toml"), "--mdoe", "fp16"}), HasSubstr("did you mean --mode?"));
+  EXPECT_THAT(mistake({"plan", file("tiny.toml"), "second.toml"}), HasSubstr("one argument too many"));
+  EXPECT_THAT(mistake({"run", file("tiny.toml"), "--steps"}), HasSubstr("--steps"));
+  EXPECT_THAT(mistake({"info"}), HasSubstr("RUN"));
+  EXPECT_THAT(mistake({"compare", "a.ulp", "--json", "--csv"}), HasSubstr("--json"));
+}
+
+TEST_F(ProgramTest, UnknownNamesInTheExperiment) {
+  EXPECT_THAT(mistake({"run", file("tiny.toml"), "--modes", "fp32,bf61"}), HasSubstr("did you mean \"bf16\"?"));
+  EXPECT_THAT(mistake({"run", "--model", "gtp", "--data", file("text.txt")}), AllOf(HasSubstr("\"gpt\""), HasSubstr("mlp")));
+  EXPECT_THAT(mistake({"plan", file("tiny.toml"), "--mode", "fp61"}), HasSubstr("fp16"));
+  std::ofstream(file("bad.toml")) << "[train]\nstpes = 3\n";
+  EXPECT_THAT(mistake({"run", file("bad.toml")}), HasSubstr("bad.toml:2: unknown key train.stpes; did you mean train.steps?"));
+  EXPECT_THAT(mistake({"run", file("nowhere.toml")}), HasSubstr("No such file"));
+  EXPECT_THAT(mistake({"run", file("tiny.toml"), "--set", "model.attention=flash"}), HasSubstr("fused, composed"));
+  EXPECT_THAT(mistake({"run", file("tiny.toml"), "--keep-fp32", "no_such*"}), HasSubstr("no_such*"));
+}
+
+TEST_F(ProgramTest, DataThatIsMissingEmptyOrTooShort) {
+  EXPECT_THAT(mistake({"run", "--model", "gpt"}), HasSubstr("there is no data"));
+  EXPECT_THAT(mistake({"run", file("tiny.toml"), "--data", file("missing.txt")}), HasSubstr("missing.txt"));
+  std::ofstream(file("empty.txt")).flush();
+  EXPECT_THAT(mistake({"run", file("tiny.toml"), "--data", file("empty.txt")}), HasSubstr("empty.txt"));
+  EXPECT_THAT(mistake({"run", file("tiny.toml"), "--set", "model.context=100000"}), HasSubstr("100000"));
+}
+
+TEST_F(ProgramTest, OutputThatIsThereOrCannotBeWritten) {
+  std::ofstream(file("there.ulp")) << "precious";
+  EXPECT_THAT(mistake({"run", file("tiny.toml"), "-o", file("there.ulp")}), HasSubstr("--force"));
+  mistake({"run", file("tiny.toml"), "-o", file("there.ulp"), "--force"});   // not a run file: never replaced
+  std::ifstream in(file("there.ulp"));
+  std::string content;
+  std::getline(in, content);
+  EXPECT_EQ(content, "precious");
+  EXPECT_THAT(mistake({"run", file("tiny.toml"), "-o", file("no/such/folder/a.ulp")}), HasSubstr("no/such/folder"));
+  EXPECT_THAT(mistake({"run", file("tiny.toml"), "-o", folder_}), HasSubstr(folder_));
+}
+
+TEST_F(ProgramTest, AReadOnlyFolderIsFoundBeforeTraining) {
+  std::filesystem::create_directory(file("locked"));
+  std::filesystem::permissions(folder_, std::filesystem::perms(0755));
+  std::filesystem::permissions(file("locked"), std::filesystem::perms(0555));
+  if (::getuid() != 0) {
+    EXPECT_THAT(mistake({"run", file("tiny.toml"), "-o", file("locked/a.ulp")}), HasSubstr("locked"));
+    return;
+  }
+  // The super-user may write anywhere: a child without that right tries, in a program of its own, as libraries of this
+  // process may have threads.
+  int pipe_ends[2];
+  ASSERT_EQ(pipe(pipe_ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(pipe_ends[1], STDERR_FILENO);
+    if (setgid(65534) != 0 || setuid(65534) != 0) _exit(77);
+    const std::string toml = file("tiny.toml"), out = file("locked/a.ulp");
+    execl(ULPSCOPE_PROGRAM, "ulpscope", "run", toml.c_str(), "-o", out.c_str(), nullptr);
+    _exit(78);
+  }
+  close(pipe_ends[1]);
+  std::string err;
+  char buffer[512];
+  for (ssize_t n = 0; (n = read(pipe_ends[0], buffer, sizeof(buffer))) > 0;) err.append(buffer, static_cast<std::size_t>(n));
+  close(pipe_ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "cannot become an unprivileged user";
+  if (WEXITSTATUS(status) == 78) GTEST_SKIP() << "an unprivileged user may not start " << ULPSCOPE_PROGRAM;
+  EXPECT_EQ(WEXITSTATUS(status), exit_usage) << err;
+  EXPECT_THAT(err, AllOf(StartsWith("ulpscope: "), HasSubstr("locked")));
+}
+
+TEST_F(ProgramTest, RunFilesThatAreNone) {
+  EXPECT_THAT(mistake({"compare", file("missing.ulp")}), HasSubstr("missing.ulp"));
+  EXPECT_THAT(mistake({"info", file("text.txt")}), HasSubstr("text.txt"));
+}
+
+TEST_F(ProgramTest, RunCompareInfoFromTheExperimentFile) {
+  const Result run = ulpscope({"run", file("tiny.toml"), "-o", file("a.ulp")});
+  ASSERT_EQ(run.code, exit_ok) << run.err;
+  EXPECT_THAT(run.out, AllOf(HasSubstr("held-out loss"), HasSubstr("Try next:"), HasSubstr("undecided")));
+  EXPECT_THAT(run.err, AllOf(HasSubstr("recorded in"), HasSubstr("step 3/3"), HasSubstr("tokens/s")));
+
+  const Result text = ulpscope({"compare", file("a.ulp")});
+  EXPECT_EQ(text.code, exit_ok);
+  EXPECT_THAT(run.out, HasSubstr(text.out)) << "the run ends with the comparison";
+  const Result json = ulpscope({"compare", file("a.ulp"), "--json", "-o", file("a.json")});
+  EXPECT_EQ(json.code, exit_ok);
+  EXPECT_EQ(json.out, "");
+  std::ifstream in(file("a.json"));
+  EXPECT_FALSE(nlohmann::json::parse(in, nullptr, false).is_discarded());
+  EXPECT_EQ(ulpscope({"compare", file("a.ulp"), "--csv"}).code, exit_ok);
+  EXPECT_THAT(mistake({"compare", file("a.ulp"), "-o", file("no/such/x")}), HasSubstr("cannot write"));
+
+  EXPECT_THAT(ulpscope({"info", file("a.ulp")}).out, HasSubstr("bf16"));
+  EXPECT_FALSE(nlohmann::json::parse(ulpscope({"info", file("a.ulp"), "--json"}).out, nullptr, false).is_discarded());
+  const Result config = ulpscope({"info", file("a.ulp"), "--config"});
+  std::ofstream(file("again.toml")) << config.out;
+  const Result again = ulpscope({"run", file("again.toml"), "-o", file("b.ulp"), "--set", "run.timing_steps=0"});
+  EXPECT_EQ(again.code, exit_ok) << again.err;
+}
+
+TEST_F(ProgramTest, WithoutOutputANameIsMadeAndSaid) {
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_);
+  const Result result = ulpscope({"run", "tiny.toml", "--bf16", "--tf32", "--steps", "2", "--timing-steps", "0"});
+  std::filesystem::current_path(before);
+  ASSERT_EQ(result.code, exit_ok) << result.err;
+  std::string made;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+    if (entry.path().extension() == ".ulp") made = entry.path().filename().string();
+  }
+  EXPECT_THAT(made, StartsWith("gpt-"));
+  EXPECT_THAT(result.err, HasSubstr(made));
+  EXPECT_THAT(result.out, HasSubstr("--modes fp32,bf16+tf32")) << "one mode alone cannot be compared";
+}
+
+TEST_F(ProgramTest, PlanReadsWellAt80Columns) {
+  for (const char* mode : {"fp32", "tf32", "fp16", "bf16", "bf16+tf32"}) {
+    const Result result = ulpscope({"plan", file("tiny.toml"), "--mode", mode});
+    ASSERT_EQ(result.code, exit_ok) << result.err;
+    std::istringstream lines(result.out);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(columns(line), text_width) << line;
+    EXPECT_THAT(result.out, AllOf(HasSubstr("forward"), HasSubstr("backward"), HasSubstr("update"), HasSubstr("kept for backward")));
+  }
+  EXPECT_THAT(ulpscope({"plan", file("tiny.toml"), "--mode", "tf32"}).out, HasSubstr("multiplied in tf32"));
+  const auto plan = nlohmann::json::parse(ulpscope({"plan", file("tiny.toml"), "--mode", "fp16", "--json"}).out);
+  EXPECT_EQ(plan["mode"], "fp16");
+  double flops = 0;
+  for (const auto& node : plan["nodes"]) {
+    flops += node["flops"].get<double>();
+    EXPECT_FALSE(node["why"].get<std::string>().empty()) << node["name"];
+  }
+  double totals = 0;
+  for (const auto& [phase, sums] : plan["totals"].items()) totals += sums["flops"].get<double>();
+  EXPECT_EQ(flops, totals) << "every node is in a total";
+}
+
+TEST_F(ProgramTest, HelpVersionDevices) {
+  const Result version = ulpscope({"--version"});
+  EXPECT_EQ(version.code, exit_ok);
+  EXPECT_THAT(version.out, StartsWith("ulpscope 0."));
+  const Result help = ulpscope({"--help"});
+  EXPECT_EQ(help.code, exit_ok);
+  for (const char* command : {"run", "plan", "compare", "info", "devices"}) {
+    EXPECT_THAT(help.out, HasSubstr(command));
+    EXPECT_EQ(ulpscope({command, "--help"}).code, exit_ok);
+  }
+  EXPECT_THAT(ulpscope({"run", "--help"}).out, AllOf(HasSubstr("--learning_rate"), HasSubstr("train.scaler.interval"), HasSubstr("--set")));
+  const Result devices = ulpscope({"devices"});
+  EXPECT_EQ(devices.code, exit_ok);
+  EXPECT_THAT(devices.out, AllOf(StartsWith("CPU "), HasSubstr("native"), HasSubstr("emulated")));
+  EXPECT_FALSE(nlohmann::json::parse(ulpscope({"devices", "--json"}).out, nullptr, false).is_discarded());
+}
+
+}  // namespace
+}  // namespace ulpscope::profiler

@@ -1,0 +1,235 @@
+// Whole experiments on tiny models: what ends up in the run file.
+#include "profiler/experiment/runner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <numeric>
+
+#include "kernels/error.h"
+#include "profiler/experiment/experiment_file.h"
+#include "profiler/experiment/timing.h"
+#include "reports/run_file/reader.h"
+
+namespace ulpscope::profiler {
+namespace {
+
+using ::testing::HasSubstr;
+using reports::RunFileReader;
+using reports::RunFileWriter;
+
+/// A folder of its own with a text of some kilobytes in it.
+class RunnerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = testing::TempDir() + "ulpscope_runner_" + testing::UnitTest::GetInstance()->current_test_info()->name() + "_" +
+              std::to_string(::getpid());
+    std::filesystem::create_directories(folder_);
+    std::ofstream text(folder_ + "/text.txt");
+    for (int i = 0; i < 400; ++i) text << "line " << i * 37 % 101 << " of a text\n";
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  Experiment experiment(const std::vector<std::string>& assignments) const {
+    Settings settings;
+    settings.add_text("[model]\nkind = 'gpt'\ncontext = 8\nwidth = 16\nlayers = 1\nheads = 2\n[data]\npath = 'text.txt'\n"
+                      "[train]\nsteps = 3\nbatch = 2\nevaluation_batches = 2\n[run]\nmodes = ['fp32', 'fp16']\nthreads = 1\n",
+                      folder_ + "/tiny.toml");
+    for (const std::string& assignment : assignments) settings.add_assignment(assignment);
+    return settings.build();
+  }
+
+  Outcome run(const Experiment& e, Watcher& watcher, const std::function<bool()>& stop = [] { return false; }) {
+    Runner runner(e);
+    RunFileWriter writer(path(), {.overwrite = true});
+    const Outcome outcome = runner.run(writer, watcher, stop, "ulpscope run tiny.toml");
+    writer.close();
+    return outcome;
+  }
+  Outcome run(const Experiment& e) {
+    Watcher silent;
+    return run(e, silent);
+  }
+  std::string path() const { return folder_ + "/out.ulp"; }
+
+  std::string folder_;
+};
+
+std::int64_t timed(const RunFileReader& file, reports::RunId run, bool warm_up) {
+  std::int64_t count = 0;
+  for (const auto& sample : file.timing_samples(run)) count += sample.warm_up == warm_up ? 1 : 0;
+  return count;
+}
+
+TEST_F(RunnerTest, TwoModesThreeStepsGiveTheirRows) {
+  const Outcome outcome = run(experiment({}));
+  EXPECT_EQ(outcome.finished, 2);
+  EXPECT_EQ(outcome.failed, 0);
+  EXPECT_FALSE(outcome.interrupted);
+
+  const RunFileReader file(path());
+  const auto recorded = file.experiment();
+  ASSERT_TRUE(recorded.has_value());
+  EXPECT_EQ(recorded->name, "tiny");
+  EXPECT_EQ(recorded->command_line, "ulpscope run tiny.toml");
+  EXPECT_EQ(recorded->configuration, to_toml(experiment({}))) << "every value filled in";
+  ASSERT_EQ(file.machines().size(), 1u);
+  const auto runs = file.runs();
+  ASSERT_EQ(runs.size(), 2u);
+  EXPECT_EQ(runs[0].mode, "fp32");
+  EXPECT_EQ(runs[0].loss_scaling, "none");
+  EXPECT_EQ(runs[0].time_provenance, reports::Provenance::measured);
+  EXPECT_EQ(runs[1].mode, "fp16");
+  EXPECT_EQ(runs[1].loss_scaling, "dynamic");
+  EXPECT_EQ(runs[1].time_provenance, reports::Provenance::emulated) << "no speed may be claimed from it";
+  for (const auto& r : runs) {
+    EXPECT_EQ(r.status, reports::RunStatus::finished);
+    EXPECT_EQ(r.steps_planned, 3);
+    EXPECT_FALSE(r.ended.empty());
+    const auto steps = file.steps(r.id);
+    ASSERT_EQ(steps.size(), 3u);
+    EXPECT_EQ(steps.back().step, 2);
+    EXPECT_NEAR(*steps.front().loss, std::log(256.0), 0.5) << "an untrained model knows nothing about the next byte";
+    EXPECT_EQ(steps.front().tokens, 16);
+    EXPECT_EQ(steps.front().loss_scale.has_value(), r.mode == "fp16");
+    const auto evaluations = file.evaluations(r.id);
+    ASSERT_EQ(evaluations.size(), 1u) << "held-out loss at the end";
+    EXPECT_EQ(evaluations[0].step, 3);
+    EXPECT_EQ(evaluations[0].tokens, 32);
+    EXPECT_EQ(timed(file, r.id, false), 10);
+    EXPECT_EQ(timed(file, r.id, true), warm_up_steps);
+    ASSERT_TRUE(r.plan.has_value());
+    EXPECT_GT(file.nodes(*r.plan).size(), 20u);
+    EXPECT_GT(file.edges(*r.plan).size(), 20u);
+    EXPECT_GT(file.tensors(*r.plan).size(), file.nodes(*r.plan).size());
+    EXPECT_FALSE(file.node_timings(r.id).empty());
+  }
+  for (const auto& row : file.completeness()) EXPECT_NE(row.kind, "fault") << row.detail;
+}
+
+TEST_F(RunnerTest, TheLedgerIsTheDevicesPeakToTheByte) {
+  run(experiment({"run.modes=fp32,tf32,fp16,bf16,bf16+tf32", "run.timing_steps=0"}));
+  const RunFileReader file(path());
+  ASSERT_EQ(file.runs().size(), 5u);
+  for (const auto& r : file.runs()) {
+    std::map<reports::MemoryKind, std::int64_t> totals;
+    for (const auto& row : file.memory(r.id)) {
+      std::int64_t sum = 0;
+      for (const auto& bytes : row.bytes) sum += bytes.value();
+      EXPECT_EQ(sum, row.total_bytes) << r.mode << ' ' << reports::name(row.kind);
+      totals[row.kind] = sum;
+      const auto master = row.bytes[static_cast<std::size_t>(reports::MemoryCategory::master_weights)].value();
+      EXPECT_EQ(master > 0, r.loss_scaling == "dynamic" || r.mode.starts_with("bf16")) << r.mode;
+    }
+    EXPECT_EQ(totals.size(), 2u) << "the prediction and the peak";
+    EXPECT_EQ(totals[reports::MemoryKind::peak], totals[reports::MemoryKind::predicted]) << r.mode;
+    EXPECT_EQ(timed(file, r.id, false), 0) << "no timing phase was asked for";
+  }
+  for (const auto& row : file.completeness()) EXPECT_NE(row.kind, "fault") << row.detail;
+}
+
+TEST_F(RunnerTest, SeedsAreTheSameInEveryModeAndDifferFromEachOther) {
+  run(experiment({"run.seeds=2", "run.seed=5", "run.timing_steps=0", "train.evaluate_every=1"}));
+  const RunFileReader file(path());
+  const auto runs = file.runs();
+  ASSERT_EQ(runs.size(), 4u);
+  std::map<std::pair<std::string, std::int64_t>, double> first;
+  for (const auto& r : runs) {
+    first[{r.mode, r.seed}] = *file.steps(r.id).front().loss;
+    EXPECT_EQ(file.evaluations(r.id).size(), 3u) << "after every step";
+  }
+  EXPECT_NEAR((first[{"fp32", 5}]), (first[{"fp16", 5}]), 0.01) << "the same weights and batch, rounded";
+  EXPECT_NE((first[{"fp32", 5}]), (first[{"fp32", 6}]));
+  EXPECT_EQ(runs[0].plan, runs[2].plan) << "the seeds of a mode share its plan";
+}
+
+TEST_F(RunnerTest, NothingHeldOutNothingEvaluated) {
+  run(experiment({"data.held_out=0", "run.timing_steps=0"}));
+  const RunFileReader file(path());
+  EXPECT_TRUE(file.evaluations(file.runs().front().id).empty());
+}
+
+TEST_F(RunnerTest, AModeThatStopsIsRecordedAndTheOthersGoOn) {
+  // A learning rate that throws the weights of fp32 out of range within a few steps; fp16 skips instead.
+  const Outcome outcome = run(experiment({"train.lr=1e38", "train.steps=6", "train.clip=0", "train.optimizer=sgd", "train.schedule=constant"}));
+  EXPECT_EQ(outcome.failed, 1);
+  ASSERT_EQ(outcome.failures.size(), 1u);
+  EXPECT_THAT(outcome.failures[0], HasSubstr("fp32, seed 0"));
+  const RunFileReader file(path());
+  const auto runs = file.runs();
+  ASSERT_EQ(runs.size(), 2u);
+  EXPECT_EQ(runs[0].status, reports::RunStatus::failed);
+  EXPECT_THAT(runs[0].message, HasSubstr("has no loss scaler"));
+  EXPECT_LT(file.steps(runs[0].id).size(), 6u);
+  EXPECT_EQ(runs[1].status, reports::RunStatus::finished);
+  EXPECT_EQ(file.steps(runs[1].id).size(), 6u);
+  EXPECT_EQ(timed(file, runs[0].id, false), 0) << "what stopped is not timed";
+  EXPECT_EQ(timed(file, runs[1].id, false), 10);
+}
+
+TEST_F(RunnerTest, AStopEndsTheRunAfterItsStepAndTheFileIsComplete) {
+  int asked = 0;
+  Watcher silent;
+  const Outcome outcome = run(experiment({"train.steps=50"}), silent, [&] { return ++asked >= 4; });
+  EXPECT_TRUE(outcome.interrupted);
+  const RunFileReader file(path());
+  EXPECT_FALSE(file.live());
+  ASSERT_EQ(file.runs().size(), 1u) << "the next mode was not begun";
+  EXPECT_EQ(file.runs()[0].status, reports::RunStatus::interrupted);
+  EXPECT_EQ(file.steps(file.runs()[0].id).size(), 4u);
+  EXPECT_EQ(file.memory(file.runs()[0].id, reports::MemoryKind::peak).size(), 1u);
+}
+
+TEST_F(RunnerTest, AWatcherThatThrowsDoesNotStopTraining) {
+  class Broken final : public Watcher {
+    void step(const RunInfo&, const engine::StepResult&, double) override { throw Error("no terminal"); }
+  } broken;
+  EXPECT_EQ(run(experiment({"run.timing_steps=0"}), broken).finished, 2);
+  bool said = false;
+  for (const auto& row : RunFileReader(path()).completeness()) said |= row.kind == "fault" && row.detail == "progress: no terminal";
+  EXPECT_TRUE(said);
+}
+
+TEST_F(RunnerTest, MistakesShowBeforeAnythingIsTrained) {
+  EXPECT_THROW(Runner(experiment({"train.keep_fp32=nosuchnode*"})), UsageError);
+  EXPECT_THROW(Runner(experiment({"data.path=" + folder_ + "/missing.txt"})), UsageError);
+  EXPECT_THROW(Runner(experiment({"model.context=100000"})), UsageError);
+  Experiment nothing = experiment({});
+  nothing.data.paths.clear();
+  EXPECT_THROW(Runner{nothing}, UsageError);
+}
+
+TEST_F(RunnerTest, ModesThatDoNotFitTogetherAreTimedOneAfterTheOther) {
+  const Experiment e = experiment({});
+  const auto device = make_cpu_device({.threads = 1, .instruction_set = {}});
+  const auto data = engine::load_text(e.data.paths, engine::text_options(e.model, e.data.held_out));
+  for (const bool fits : {true, false}) {
+    TimingJob job{*device, *data, {}, 10, fits ? 200 : 199};
+    for (const char* mode : {"fp32", "bf16"}) {
+      RunInfo run;
+      run.id = static_cast<reports::RunId>(job.modes.size() + 1);
+      run.mode = engine::find_mode(mode);
+      job.modes.push_back({run, {e.model, run.mode, e.train, 0}, 100});
+    }
+    std::vector<std::int64_t> order;
+    std::vector<std::string> notes;
+    const Sink sink = [&](const reports::Record& record) {
+      if (const auto* sample = std::get_if<reports::TimingSample>(&record)) order.push_back(static_cast<std::int64_t>(sample->run));
+      if (const auto* note = std::get_if<reports::CompletenessRecord>(&record)) notes.push_back(note->detail);
+    };
+    Watcher silent;
+    Faults faults;
+    EXPECT_TRUE(time_modes(job, sink, silent, faults, [] { return false; }));
+    ASSERT_EQ(order.size(), 2u * (10 + warm_up_steps));
+    EXPECT_EQ(order[0], 1);
+    EXPECT_EQ(order[1], fits ? 2 : 1);
+    EXPECT_EQ(notes.size(), fits ? 0u : 1u);
+  }
+}
+
+}  // namespace
+}  // namespace ulpscope::profiler
