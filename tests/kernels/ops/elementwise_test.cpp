@@ -172,7 +172,7 @@ TEST_P(Elementwise, StridedPermutedAndBroadcast) {
 
 TEST_P(Elementwise, InPlaceAndWithThreads) {
   for (const Formats& formats : {combinations[0], combinations[2]}) {
-    OpCase c = make_case(row(), formats, {49, 1025}, {49, 1025}, {49, 1025});
+    OpCase c = make_case(row(), formats, {33, 1025}, {33, 1025}, {33, 1025});
     c.alias_first = true;
     c.threads = true;
     check(c);
