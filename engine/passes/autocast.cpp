@@ -1,5 +1,7 @@
 #include "engine/passes/autocast.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "engine/graph/operator.h"
@@ -91,9 +93,16 @@ class Autocast {
     return widest;
   }
 
+  /// "fp16 inputs"; "fp32 and fp16 inputs, the widest wins".
   std::string describe_inputs(const Node& node) const {
-    const Format widest = widest_input(node);
-    return widest == Format::i32 ? "indices" : fmt::format("{} inputs", name(widest));
+    std::vector<std::string> formats;
+    for (const ValueId v : node.inputs) {
+      const Format format = to_.value(v).format;
+      if (is_float(format) && std::find(formats.begin(), formats.end(), name(format)) == formats.end())
+        formats.emplace_back(name(format));
+    }
+    if (formats.empty()) return "indices";
+    return fmt::format("{} inputs{}", fmt::join(formats, " and "), formats.size() > 1 ? ", the widest wins" : "");
   }
 
   void choose_formats(Node& node) {

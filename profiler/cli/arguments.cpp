@@ -1,7 +1,6 @@
 #include "profiler/cli/arguments.h"
 
 #include <CLI/CLI.hpp>
-
 #include <algorithm>
 
 namespace ulpscope::profiler {
@@ -10,7 +9,7 @@ std::vector<std::string> attach_values(const CLI::App& command, std::vector<std:
   std::vector<std::string> joined;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& word = arguments[i];
-    if (word == "--") {   // everything after it is positional
+    if (word == "--") {  // everything after it is positional
       joined.insert(joined.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i), arguments.end());
       break;
     }

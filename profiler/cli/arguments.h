@@ -10,8 +10,10 @@ class App;
 
 namespace ulpscope::profiler {
 
-/// Joins flags of `command` with their values: "--lr -1" becomes "--lr=-1" (else "-1" would be a flag), and "--tf32 true" becomes
-/// "--tf32=true", while in "--tf32 gpt.toml" the file stays a file: flags whose value is optional take no words but true and false.
+/// Joins flags of `command` with their values: "--lr -1" becomes "--lr=-1" (else "-1" would be a flag), and "--tf32
+/// true" becomes
+/// "--tf32=true", while in "--tf32 gpt.toml" the file stays a file: flags whose value is optional take no words but
+/// true and false.
 std::vector<std::string> attach_values(const CLI::App& command, std::vector<std::string> arguments);
 
 /// Whether a word may follow a flag that needs no value: true, false, as Python writes them too.

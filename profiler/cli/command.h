@@ -1,7 +1,7 @@
 // The subcommands of `ulpscope`: one table, one file each.
 //
-// To add one: write profiler/cli/NAME.cpp with a function that declares its options and returns what it does, declare it here,
-// add a line to the table in program.cpp.
+// To add one: write profiler/cli/NAME.cpp with a function that declares its options and returns what it does, declare
+// it here, add a line to the table in program.cpp.
 #pragma once
 
 #include <functional>
@@ -18,11 +18,11 @@ namespace ulpscope::profiler {
 struct Invocation {
   std::ostream& out;
   std::ostream& err;
-  std::string command_line;   ///< as one would type it again
+  std::string command_line;  ///< as one would type it again
 };
 
-/// What a command does once its arguments are parsed. Returns the exit code: 0, or 130 after Ctrl-C. Throws UsageError (exit
-/// code 2) or anything else (1).
+/// What a command does once its arguments are parsed. Returns the exit code: 0, or 130 after Ctrl-C. Throws UsageError
+/// (exit code 2) or anything else (1).
 using Action = std::function<int(const Invocation&)>;
 
 struct Command {

@@ -1,7 +1,9 @@
 // ulpscope compare: the modes side by side.
-#include <CLI/CLI.hpp>
+#include "reports/analysis/compare.h"
+
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -13,7 +15,6 @@
 #include "profiler/cli/command.h"
 #include "profiler/cli/compare_text.h"
 #include "profiler/cli/program.h"
-#include "reports/analysis/compare.h"
 #include "reports/export/exporter.h"
 
 namespace ulpscope::profiler {

@@ -1,7 +1,7 @@
 // ulpscope devices: what can run here.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -17,15 +17,19 @@ namespace ulpscope::profiler {
 std::string devices_text(const Device& cpu, const GpuSearch& gpus) {
   const DeviceDescription& d = cpu.description();
   std::string text = wrapped(fmt::format("CPU   {}: {} thread{}, {} kernels, matrix products by {}", d.name, d.threads,
-                                         d.threads == 1 ? "" : "s", d.instruction_set, d.matmul_library), "      ") + "\n";
+                                         d.threads == 1 ? "" : "s", d.instruction_set, d.matmul_library),
+                             "      ") +
+                     "\n";
   for (const engine::Mode& mode : engine::modes()) {
     text += native_on_cpu(mode)
                 ? fmt::format("      {:<10} native\n", mode.name)
                 : fmt::format("      {:<10} emulated: the format's numbers, not its speed\n", mode.name);
   }
   for (const Gpu& gpu : gpus.gpus) {
-    text += wrapped(fmt::format("GPU   {}: compute capability {}.{}, {}; all modes absent: not executed by this build", gpu.name,
-                                gpu.major, gpu.minor, bytes_words(static_cast<double>(gpu.memory_bytes))), "      ") + "\n";
+    text += wrapped(fmt::format("GPU   {}: compute capability {}.{}, {}; all modes absent: not executed by this build",
+                                gpu.name, gpu.major, gpu.minor, bytes_words(static_cast<double>(gpu.memory_bytes))),
+                    "      ") +
+            "\n";
   }
   if (gpus.gpus.empty()) text += "GPU   none seen; all modes absent\n";
   if (gpus.driver_found) {

@@ -1,9 +1,9 @@
 #include "profiler/cli/flags.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -11,20 +11,21 @@
 #include "kernels/error.h"
 #include "kernels/nearest.h"
 #include "profiler/cli/arguments.h"
+#include "profiler/cli/text.h"
 
 namespace ulpscope::profiler {
 namespace {
 
-constexpr const char* own_group = "Experiment (each flag writes the key of the experiment file in brackets)";
-constexpr const char* hf_group = "As in the Hugging Face trainer (also with - for _)";
+constexpr const char* own_group = "Experiment (a flag writes the key of the experiment file in brackets)";
+constexpr const char* hf_group = "As in the Hugging Face trainer";
+constexpr int most_times = 1000;  // a flag may be given
 
 /// `apply` is for flags that are more than another name of a key.
 struct KeyFlag {
-  const char* name;    // with _; accepted with - too
+  const char* name;  // with _; accepted with - too
   const char* value;
   const char* key;
   const char* doc;
-  bool hugging_face = false;
   void (*apply)(Settings&, const std::string& words, const std::string& where) = nullptr;
 };
 
@@ -47,7 +48,7 @@ void apply_optimizer(Settings& settings, const std::string& words, const std::st
                                  fmt::join(names, ", ")));
   }
   settings.add_words("train.optimizer", words == "sgd" ? "sgd" : "adamw", where);
-  if (words == "sgd") settings.add_value("train.momentum", KeyValue(0.0), where);   // torch.optim.SGD's default
+  if (words == "sgd") settings.add_value("train.momentum", KeyValue(0.0), where);  // torch.optim.SGD's default
 }
 
 void refuse_output_dir(Settings&, const std::string&, const std::string& where) {
@@ -62,24 +63,25 @@ constexpr std::array<KeyFlag, 9> own_flags{{
     {"seeds", "N", "run.seeds", "runs of each mode with different seeds; a verdict needs 3"},
     {"seed", "S", "run.seed", "the first seed"},
     {"threads", "N", "run.threads", "threads; 0: all processors this process may use"},
-    {"keep_fp32", "PATTERN", "train.keep_fp32", "nodes that stay fp32, by name (* and ?); several times or with commas"},
+    {"keep_fp32", "PATTERN", "train.keep_fp32",
+     "nodes that stay fp32, by name (* and ?); several times or with commas"},
     {"timing_steps", "N", "run.timing_steps", "timed steps of each mode after training, at least 10; 0: none"},
 }};
 
 constexpr std::array<KeyFlag, 12> hf_flags{{
-    {"learning_rate", "LR", "train.lr", "learning rate after warm-up", true},
-    {"max_steps", "N", "train.steps", "training steps", true},
-    {"per_device_train_batch_size", "N", "train.batch", "sequences (or samples) in a step", true},
-    {"warmup_steps", "N", "train.warmup", "steps in which the learning rate rises from 0", true},
-    {"lr_scheduler_type", "NAME", "train.schedule", "linear, cosine (both end at 0), constant (no warm-up), constant_with_warmup", true,
-     apply_scheduler},
-    {"weight_decay", "X", "train.weight_decay", "pulls weights towards 0", true},
-    {"max_grad_norm", "X", "train.clip", "greatest norm of the unscaled gradients; 0: no clipping", true},
-    {"adam_beta1", "X", "train.beta1", "decay of the mean gradient", true},
-    {"adam_beta2", "X", "train.beta2", "decay of the mean squared gradient", true},
-    {"adam_epsilon", "X", "train.epsilon", "added to the divisor", true},
-    {"optim", "NAME", "train.optimizer", "adamw_torch, or sgd (without momentum)", true, apply_optimizer},
-    {"output_dir", "DIR", "", "refused: use -o", true, refuse_output_dir},
+    {"learning_rate", "LR", "train.lr", "learning rate after warm-up"},
+    {"max_steps", "N", "train.steps", "training steps"},
+    {"per_device_train_batch_size", "N", "train.batch", "sequences (or samples) in a step"},
+    {"warmup_steps", "N", "train.warmup", "steps in which the learning rate rises from 0"},
+    {"lr_scheduler_type", "NAME", "train.schedule",
+     "linear, cosine (both end at 0), constant (no warm-up), constant_with_warmup", apply_scheduler},
+    {"weight_decay", "X", "train.weight_decay", "pulls weights towards 0"},
+    {"max_grad_norm", "X", "train.clip", "greatest norm of the unscaled gradients; 0: no clipping"},
+    {"adam_beta1", "X", "train.beta1", "decay of the mean gradient"},
+    {"adam_beta2", "X", "train.beta2", "decay of the mean squared gradient"},
+    {"adam_epsilon", "X", "train.epsilon", "added to the divisor"},
+    {"optim", "NAME", "train.optimizer", "adamw_torch, or sgd (without momentum)", apply_optimizer},
+    {"output_dir", "DIR", "", "refused: use -o", refuse_output_dir},
 }};
 
 /// Lists may be given in several flags: their parts are put together.
@@ -99,11 +101,12 @@ void apply(Settings& settings, const KeyFlag& flag, const std::vector<std::strin
 
 }  // namespace
 
-void ExperimentFlags::declare_flag(CLI::App& app, const std::string& name, const std::string& value, const std::string& doc,
-                                   const std::string& group, bool optional_value) {
+void ExperimentFlags::declare_flag(CLI::App& app, const std::string& name, const std::string& value,
+                                   const std::string& doc, const std::string& group, bool optional_value) {
   std::string names = "--" + name, dashed = name;
   std::replace(dashed.begin(), dashed.end(), '_', '-');
-  if (dashed != name) names = optional_value || group == hf_group ? names + ",--" + dashed : "--" + dashed + "," + names;
+  if (dashed != name)
+    names = optional_value || group == hf_group ? names + ",--" + dashed : "--" + dashed + "," + names;
   auto held = std::make_shared<Given>();
   given_[name] = held;
   CLI::Option* option = nullptr;
@@ -111,8 +114,12 @@ void ExperimentFlags::declare_flag(CLI::App& app, const std::string& name, const
     option = app.add_flag(names, held->truth, doc)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   } else {
     option = app.add_option_function<std::vector<std::string>>(
-        names, [held](const std::vector<std::string>& words) { held->words.insert(held->words.end(), words.begin(), words.end()); }, doc);
-    option->type_name(value)->allow_extra_args(false);
+        names,
+        [held](const std::vector<std::string>& words) {
+          held->words.insert(held->words.end(), words.begin(), words.end());
+        },
+        doc);
+    option->type_name(value)->expected(1, most_times)->allow_extra_args(false);
   }
   option->group(group);
 }
@@ -125,7 +132,10 @@ void ExperimentFlags::declare_for_plan(CLI::App& app) {
     declare_flag(app, name, flag.value, fmt::format("{} [{}]", flag.doc, flag.key), own_group, false);
   }
   app.add_option("--set", assignments_, "sets any key of the experiment file; overrides everything else; several times")
-      ->type_name("KEY=VALUE")->allow_extra_args(false)->group(own_group);
+      ->type_name("KEY=VALUE")
+      ->expected(1, most_times)
+      ->allow_extra_args(false)
+      ->group(own_group);
 }
 
 void ExperimentFlags::declare_for_run(CLI::App& app) {
@@ -134,7 +144,10 @@ void ExperimentFlags::declare_for_run(CLI::App& app) {
     declare_flag(app, flag.name, flag.value, fmt::format("{} [{}]", flag.doc, flag.key), own_group, false);
   }
   app.add_option("--set", assignments_, "sets any key of the experiment file; overrides everything else; several times")
-      ->type_name("KEY=VALUE")->allow_extra_args(false)->group(own_group);
+      ->type_name("KEY=VALUE")
+      ->expected(1, most_times)
+      ->allow_extra_args(false)
+      ->group(own_group);
   declare_flag(app, "bf16", "", "[true|false] one mode: bf16; with --tf32 bf16+tf32 [run.modes]", hf_group, true);
   declare_flag(app, "fp16", "", "[true|false] one mode: fp16; with --tf32 fp16+tf32 [run.modes]", hf_group, true);
   declare_flag(app, "tf32", "", "[true|false] products that stay fp32 multiply in tf32 [run.modes]", hf_group, true);
@@ -163,12 +176,15 @@ void ExperimentFlags::choose_mode(Settings& settings) const {
     throw UsageError("at most one of --fp16 and --bf16 can be true, but not both; to compare them: --modes fp16,bf16");
   }
   if (given("modes")) {
-    throw UsageError(fmt::format("--modes {} does not go with --bf16, --fp16 and --tf32, which choose one mode: give the one or the "
-                                 "others", fmt::join(given_.at("modes")->words, ",")));
+    throw UsageError(
+        fmt::format("--modes {} does not go with --bf16, --fp16 and --tf32, which choose one mode: give the one or the "
+                    "others",
+                    fmt::join(given_.at("modes")->words, ",")));
   }
   const std::string lower = bf16 ? "bf16" : fp16 ? "fp16" : "";
   const std::string mode = lower.empty() ? (tf32 ? "tf32" : "fp32") : lower + (tf32 ? "+tf32" : "");
-  settings.add_value("run.modes", KeyValue(std::vector<std::string>{mode}), fmt::format("--{}", lower.empty() ? "tf32" : lower));
+  settings.add_value("run.modes", KeyValue(std::vector<std::string>{mode}),
+                     fmt::format("--{}", lower.empty() ? "tf32" : lower));
 }
 
 Settings ExperimentFlags::settings() const {
@@ -191,8 +207,17 @@ Settings ExperimentFlags::settings() const {
 }
 
 std::string keys_help() {
-  std::string text = "Keys of the experiment file, for --set too:\n";
-  for (const Key& key : keys()) text += fmt::format("  {:<26} {}\n", key.name, key.doc);
+  std::string text = "Keys of the experiment file, for --set too [default]:\n";
+  Experiment gpt, mlp;
+  mlp.model = engine::MlpConfig{};
+  for (const Key& key : keys()) {
+    std::string line = fmt::format("  {:<26} {}", key.name, key.doc);
+    if (key.choices) line += fmt::format(": {}", fmt::join(key.choices(), ", "));
+    std::optional<KeyValue> value = key.get(gpt);
+    if (!value) value = key.get(mlp);
+    if (value) line += fmt::format(" [{}]", to_toml(*value));
+    text += wrapped(line, std::string(29, ' ')) + "\n";
+  }
   return text;
 }
 

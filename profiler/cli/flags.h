@@ -1,5 +1,5 @@
-// Flags that write keys of the experiment file: ulpscope's own, and those known from the Hugging Face trainer. There is no second
-// path: whatever a flag does, --set can do.
+// Flags that write keys of the experiment file: ulpscope's own, and those known from the Hugging Face trainer. There is
+// no second path: whatever a flag does, --set can do.
 #pragma once
 
 #include <map>
@@ -30,8 +30,8 @@ class ExperimentFlags {
 
  private:
   struct Given {
-    std::vector<std::string> words;   ///< of one flag, in the order they came
-    std::string truth;                ///< of a flag that needs no value: "true", or what was given
+    std::vector<std::string> words;  ///< of one flag, in the order they came
+    std::string truth;               ///< of a flag that needs no value: "true", or what was given
   };
   void declare_flag(CLI::App& app, const std::string& name, const std::string& value, const std::string& doc,
                     const std::string& group, bool optional_value);

@@ -1,6 +1,5 @@
 // ulpscope info: what is in a run file.
 #include <CLI/CLI.hpp>
-
 #include <memory>
 #include <ostream>
 
@@ -37,7 +36,9 @@ Action declare_info(CLI::App& app) {
   app.add_option("RUN", arguments->path, "a run file (.ulp)")->required()->type_name("");
   CLI::Option* json = app.add_flag("--json", arguments->json, "print JSON");
   CLI::Option* csv = app.add_flag("--csv", arguments->csv, "print CSV")->excludes(json);
-  app.add_flag("--config", arguments->config, "print the experiment as TOML, every value filled in")->excludes(json)->excludes(csv);
+  app.add_flag("--config", arguments->config, "print the experiment as TOML, every value filled in")
+      ->excludes(json)
+      ->excludes(csv);
   return [arguments](const Invocation& call) { return info(*arguments, call); };
 }
 

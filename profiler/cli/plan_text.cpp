@@ -75,7 +75,8 @@ std::string node_text(const Graph& graph, std::int32_t index) {
   // The name gives way before the figures do; a name of any length stays readable in the JSON form.
   const int operator_width = std::max(16, columns(node.op->name));
   std::string text = fmt::format("{:>4} {} {} {:>11} {:>9}\n", index, column(node.name, 52 - operator_width),
-                                 column(node.op->name, operator_width), flops > 0 ? scaled_words(flops, "FLOP") : "-", bytes > 0 ? bytes_words(bytes) : "view");
+                                 column(node.op->name, operator_width), flops > 0 ? scaled_words(flops, "FLOP") : "-",
+                                 bytes > 0 ? bytes_words(bytes) : "view");
   std::string line = fmt::format("     {} -> {}", operands(graph, node.inputs), operands(graph, node.outputs));
   if (node.op->product && node.multiply != Format::fp32) line += fmt::format(", multiplied in {}", name(node.multiply));
   const std::string attributes = engine::to_string(node.attributes);
@@ -87,9 +88,11 @@ std::string node_text(const Graph& graph, std::int32_t index) {
 
 std::string memory_text(const PlanView& view) {
   const engine::MemoryPlan& memory = view.plan.memory;
-  std::string text = fmt::format("Memory, computed from the plan\n  {:<18}{:>12}{:>22}\n", "", "at the peak", "kept for backward");
+  std::string text =
+      fmt::format("Memory, computed from the plan\n  {:<18}{:>12}{:>22}\n", "", "at the peak", "kept for backward");
   std::int64_t peak = 0, kept = 0;
-  const auto words = [](const std::map<MemoryCategory, std::int64_t>& bytes, MemoryCategory category, std::int64_t& sum) {
+  const auto words = [](const std::map<MemoryCategory, std::int64_t>& bytes, MemoryCategory category,
+                        std::int64_t& sum) {
     const auto found = bytes.find(category);
     if (found == bytes.end() || found->second == 0) return std::string("-");
     sum += found->second;
@@ -98,14 +101,19 @@ std::string memory_text(const PlanView& view) {
   for (int i = 0; i < engine::memory_category_count; ++i) {
     const auto category = static_cast<MemoryCategory>(i);
     const std::string at_peak = words(memory.peak_by_category, category, peak);
-    text += fmt::format("  {:<18}{:>12}{:>22}\n", engine::name(category), at_peak, words(memory.kept_for_backward, category, kept));
+    text += fmt::format("  {:<18}{:>12}{:>22}\n", engine::name(category), at_peak,
+                        words(memory.kept_for_backward, category, kept));
   }
-  text += fmt::format("  {:<18}{:>12}{:>22}\n", "total", bytes_words(static_cast<double>(peak)), bytes_words(static_cast<double>(kept)));
+  text += fmt::format("  {:<18}{:>12}{:>22}\n", "total", bytes_words(static_cast<double>(peak)),
+                      bytes_words(static_cast<double>(kept)));
   text += fmt::format("  {} of it stay for the whole run, {} are used anew in every step.\n",
-                      bytes_words(static_cast<double>(memory.persistent_bytes)), bytes_words(static_cast<double>(memory.arena_bytes)));
+                      bytes_words(static_cast<double>(memory.persistent_bytes)),
+                      bytes_words(static_cast<double>(memory.arena_bytes)));
   if (memory.peak_node >= 0) {
     text += wrapped(fmt::format("  The peak is at node {} {}.", memory.peak_node,
-                                view.plan.graph.node(engine::NodeId{memory.peak_node}).name), "  ") + "\n";
+                                view.plan.graph.node(engine::NodeId{memory.peak_node}).name),
+                    "  ") +
+            "\n";
   }
   const std::int64_t more = view.evaluation.memory.arena_bytes - memory.arena_bytes;
   if (more > 0) text += fmt::format("  Held-out evaluation needs {} more.\n", bytes_words(static_cast<double>(more)));
@@ -133,21 +141,33 @@ json node_json(const Graph& graph, std::int32_t index) {
   json inputs = json::array(), outputs = json::array();
   for (const ValueId id : node.inputs) inputs.push_back(value_json(graph, id));
   for (const ValueId id : node.outputs) outputs.push_back(value_json(graph, id));
-  return {{"position", index}, {"name", node.name}, {"operator", node.op->name}, {"phase", engine::name(node.phase)},
-          {"inputs", inputs}, {"outputs", outputs}, {"compute_format", compute_format(graph, node)}, {"why", node.why},
+  return {{"position", index},
+          {"name", node.name},
+          {"operator", node.op->name},
+          {"phase", engine::name(node.phase)},
+          {"inputs", inputs},
+          {"outputs", outputs},
+          {"compute_format", compute_format(graph, node)},
+          {"why", node.why},
           {"attributes", attributes.empty() ? json::object() : json::parse(attributes)},
-          {"flops", engine::node_flops(graph, node)}, {"bytes_read", traffic.read}, {"bytes_written", traffic.written}};
+          {"flops", engine::node_flops(graph, node)},
+          {"bytes_read", traffic.read},
+          {"bytes_written", traffic.written}};
 }
 
 }  // namespace
 
 std::string plan_text(const PlanView& view) {
   const Graph& graph = view.plan.graph;
-  std::string text = wrapped(fmt::format("{}: model {} in mode {} on {}; {} parameters, {} targets a step; loss scaling: {}",
-                                         view.experiment, view.model, view.mode.name, view.device, view.plan.parameters,
-                                         view.plan.tokens, view.loss_scaling), "  ") + "\n";
-  text += "Each node: number, name, operator, FLOPs, bytes read and written at least once\n"
-          "(computed from shapes); operands and results; why these formats.\n";
+  std::string text =
+      wrapped(fmt::format("{}: model {} in mode {} on {}; {} parameters, {} targets a step; loss scaling: {}",
+                          view.experiment, view.model, view.mode.name, view.device, view.plan.parameters,
+                          view.plan.tokens, view.loss_scaling),
+              "  ") +
+      "\n";
+  text +=
+      "Each node: number, name, operator, FLOPs, bytes read and written at least once\n"
+      "(computed from shapes); operands and results; why these formats.\n";
   Phase phase = Phase::update;
   for (std::int32_t i = 0; i < graph.node_count(); ++i) {
     const Node& node = graph.node(engine::NodeId{i});
@@ -155,7 +175,8 @@ std::string plan_text(const PlanView& view) {
     phase = node.phase;
     text += node_text(graph, i);
   }
-  text += fmt::format("\nTotals, computed\n  {:<10}{:>8}{:>14}{:>16}{:>12}\n", "", "nodes", "FLOPs", "in products", "bytes");
+  text += fmt::format("\nTotals, computed\n  {:<10}{:>8}{:>14}{:>16}{:>12}\n", "", "nodes", "FLOPs", "in products",
+                      "bytes");
   Totals all;
   for (const Phase p : phases) {
     const Totals t = totals_of(graph, p);
@@ -174,7 +195,8 @@ json plan_json(const PlanView& view) {
   for (std::int32_t i = 0; i < graph.node_count(); ++i) nodes.push_back(node_json(graph, i));
   for (const Phase p : phases) {
     const Totals t = totals_of(graph, p);
-    totals[engine::name(p)] = {{"nodes", t.nodes}, {"flops", t.flops}, {"product_flops", t.product_flops}, {"bytes", t.bytes}};
+    totals[engine::name(p)] = {
+        {"nodes", t.nodes}, {"flops", t.flops}, {"product_flops", t.product_flops}, {"bytes", t.bytes}};
   }
   const engine::MemoryPlan& memory = view.plan.memory;
   return {{"experiment", view.experiment},

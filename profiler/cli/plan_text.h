@@ -10,11 +10,11 @@ namespace ulpscope::profiler {
 
 /// A plan and what it was made for.
 struct PlanView {
-  std::string experiment;     ///< its name
+  std::string experiment;  ///< its name
   std::string model;
   engine::Mode mode;
   std::string device;
-  std::string loss_scaling;   ///< "none", "dynamic, from 65536", "fixed at 1024"
+  std::string loss_scaling;  ///< "none", "dynamic, from 65536", "fixed at 1024"
   const engine::StepPlan& plan;
   const engine::StepPlan& evaluation;
 };

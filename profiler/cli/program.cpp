@@ -1,18 +1,21 @@
 #include "profiler/cli/program.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <new>
 #include <ostream>
+#include <sstream>
 
 #include "kernels/error.h"
 #include "kernels/nearest.h"
 #include "profiler/cli/arguments.h"
 #include "profiler/cli/command.h"
+#include "profiler/cli/text.h"
 #include "profiler/experiment/machine.h"
 
 namespace ulpscope::profiler {
@@ -20,11 +23,29 @@ namespace {
 
 constexpr std::array<Command, 5> commands{{
     {"run", "train a model in several precision modes, record and compare them", declare_run},
-    {"plan", "what a training step does in a mode: every node, its formats and why, FLOPs, bytes, memory", declare_plan},
+    {"plan", "every operation of a step in a mode: formats and why, FLOPs, bytes, memory", declare_plan},
     {"compare", "the modes of one or more run files side by side", declare_compare},
     {"info", "what is in a run file", declare_info},
     {"devices", "what can run here, in which modes, and why a GPU is not seen", declare_devices},
 }};
+
+/// CLI11's help, its descriptions broken so that no line is longer than the terminal.
+class HelpFormatter final : public CLI::Formatter {
+ public:
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return broken(CLI::Formatter::make_option_desc(option));
+  }
+  std::string make_subcommand(const CLI::App* sub) const override {
+    std::stringstream out;
+    CLI::detail::format_help(out, sub->get_name(), broken(sub->get_description()), get_column_width());
+    return out.str();
+  }
+
+ private:
+  std::string broken(const std::string& text) const {
+    return wrapped(text, "", text_width - static_cast<int>(get_column_width()));
+  }
+};
 
 std::string version_line() {
   const std::string commit = program_commit();
@@ -51,16 +72,20 @@ void refuse_extras(const CLI::App& program, const CLI::App* command) {
   if (command == nullptr) {
     const std::vector<std::string> extras = program.remaining();
     const std::vector<std::string> names = command_names();
-    if (extras.empty()) throw UsageError(fmt::format("which command? Commands: {}; ulpscope --help", fmt::join(names, ", ")));
+    if (extras.empty())
+      throw UsageError(fmt::format("which command? Commands: {}; ulpscope --help", fmt::join(names, ", ")));
     const bool flag = extras.front().starts_with("-");
-    throw UsageError(fmt::format("unknown {} {}; did you mean {}? Commands: {}", flag ? "flag" : "command", extras.front(),
-                                 nearest(extras.front(), flag ? flag_names(program) : names), fmt::join(names, ", ")));
+    throw UsageError(fmt::format("unknown {} {}; did you mean {}? Commands: {}", flag ? "flag" : "command",
+                                 extras.front(), nearest(extras.front(), flag ? flag_names(program) : names),
+                                 fmt::join(names, ", ")));
   }
   const std::vector<std::string> extras = command->remaining();
   if (extras.empty()) return;
-  const auto flag = std::find_if(extras.begin(), extras.end(), [](const std::string& e) { return e.size() > 1 && e[0] == '-'; });
+  const auto flag =
+      std::find_if(extras.begin(), extras.end(), [](const std::string& e) { return e.size() > 1 && e[0] == '-'; });
   if (flag == extras.end()) {
-    throw UsageError(fmt::format("\"{}\" is one argument too many; see ulpscope {} --help", extras.front(), command->get_name()));
+    throw UsageError(
+        fmt::format("\"{}\" is one argument too many; see ulpscope {} --help", extras.front(), command->get_name()));
   }
   const std::string name = flag->substr(0, flag->find('='));
   throw UsageError(fmt::format("unknown flag {}; did you mean {}? All flags: ulpscope {} --help", name,
@@ -80,12 +105,17 @@ int complain(std::ostream& out, std::ostream& err, const std::string& message, i
 
 int parse_and_act(std::vector<std::string> arguments, std::ostream& out, std::ostream& err) {
   const std::string command_line = "ulpscope " + quoted(arguments);
-  CLI::App program("A precision profiler: trains a model in several precision modes on the same data from the same start, records\n"
-                   "what each costs and breaks, and compares them.", "ulpscope");
+  CLI::App program(
+      "A precision profiler: trains a model in several precision modes on the same data\n"
+      "from the same start, records what each costs and breaks, and compares them.",
+      "ulpscope");
+  program.formatter(std::make_shared<HelpFormatter>());  // commands inherit it
   program.set_version_flag("--version", version_line(), "print the version and end");
   program.allow_extras();
   program.require_subcommand(0, 1);
-  program.footer("Exit codes: 0 done, 1 fault, 2 wrong use, 130 ended by Ctrl-C. Each command: ulpscope COMMAND --help");
+  program.footer(
+      "Exit codes: 0 done, 1 fault, 2 wrong use, 130 ended by Ctrl-C.\n"
+      "More on a command: ulpscope COMMAND --help");
   std::array<Action, commands.size()> actions;
   std::array<CLI::App*, commands.size()> apps{};
   for (std::size_t i = 0; i < commands.size(); ++i) {
@@ -97,11 +127,11 @@ int parse_and_act(std::vector<std::string> arguments, std::ostream& out, std::os
                                    [&](const Command& c) { return !arguments.empty() && arguments.front() == c.name; });
   const auto index = static_cast<std::size_t>(chosen - commands.begin());
   if (chosen != commands.end()) arguments = attach_values(*apps[index], std::move(arguments));
-  std::reverse(arguments.begin(), arguments.end());   // CLI11 takes them last first
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them last first
   try {
     program.parse(std::move(arguments));
   } catch (const CLI::CallForHelp&) {
-    out << (chosen == commands.end() ? program : *apps[index]).help();
+    out << (chosen == commands.end() ? program.help() : apps[index]->help("ulpscope"));
     return exit_ok;
   } catch (const CLI::CallForVersion&) {
     out << version_line() << '\n';

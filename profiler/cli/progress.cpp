@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <ostream>
+
+#include "profiler/cli/text.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -13,7 +16,9 @@ namespace {
 constexpr double redraw_seconds = 0.1;
 
 std::string run_name(const RunInfo& run) {
-  return run.seeds > 1 ? fmt::format("{} seed {}", run.mode.name, run.seed) : run.mode.name;
+  if (run.seeds <= 1) return fmt::format("{:<9}", run.mode.name);  // the longest: bf16+tf32
+  const auto last = run.first_seed + static_cast<std::uint64_t>(run.seeds) - 1;
+  return fmt::format("{:<9} seed {:>{}}", run.mode.name, run.seed, fmt::formatted_size("{}", last));
 }
 
 }  // namespace
@@ -21,7 +26,7 @@ std::string run_name(const RunInfo& run) {
 ProgressStyle terminal_style() {
   ProgressStyle style;
   style.redraw = isatty(STDERR_FILENO) == 1;
-  const char* const no_colour = std::getenv("NO_COLOR");   // https://no-color.org: set and not empty
+  const char* const no_colour = std::getenv("NO_COLOR");  // https://no-color.org: set and not empty
   style.colour = style.redraw && (no_colour == nullptr || no_colour[0] == '\0');
   return style;
 }
@@ -46,8 +51,8 @@ Progress::Progress(std::ostream& err, ProgressStyle style) : err_(err), style_(s
 std::string Progress::step_line(const RunInfo& run, const engine::StepResult& result, double seconds, double tokens) {
   const std::int64_t done = result.iteration + 1;
   const double left = seconds / static_cast<double>(done) * static_cast<double>(run.steps - done);
-  std::string line = fmt::format("{:<9} step {:>{}}/{}  loss {:.4f}", run_name(run), done, fmt::formatted_size("{}", run.steps),
-                                 run.steps, result.loss);
+  std::string line = fmt::format("{} step {:>{}}/{}  loss {:.4f}", run_name(run), done,
+                                 fmt::formatted_size("{}", run.steps), run.steps, result.loss);
   if (run.loss_scaling) line += fmt::format("  scale {:g}", result.next_loss_scale);
   if (seconds > 0) line += fmt::format("  {} tokens/s", rate(tokens / seconds));
   line += done == run.steps ? fmt::format("  {}", duration(seconds)) : fmt::format("  {} left", duration(left));
@@ -58,11 +63,13 @@ void Progress::run_begin(const RunInfo& run) {
   tokens_ = 0.0;
   has_held_out_ = false;
   tenth_ = -1;
-  if (style_.redraw) draw(fmt::format("{:<9} …", run_name(run)));
+  if (style_.redraw) draw(fmt::format("{} …", run_name(run)));
 }
 
 void Progress::step(const RunInfo& run, const engine::StepResult& result, double seconds) {
   tokens_ += static_cast<double>(result.tokens);
+  last_ = result;
+  seconds_ = seconds;
   if (due(result.iteration + 1, run.steps)) draw(step_line(run, result, seconds, tokens_));
 }
 
@@ -72,9 +79,18 @@ void Progress::evaluated(const RunInfo&, const engine::Trainer::Evaluation& eval
 }
 
 void Progress::run_end(const RunInfo& run, reports::RunStatus status, const std::string& message) {
-  if (status == reports::RunStatus::finished && style_.redraw && has_held_out_) draw(live_ + fmt::format("  held out {:.4f}", held_out_));
+  if (status == reports::RunStatus::finished && style_.redraw) draw(final_line(run));
   finish_line();
-  if (!message.empty()) print(fmt::format("{:<9} {}: {}", run_name(run), reports::name(status), message));
+  if (!message.empty()) print(fmt::format("{} {}: {}", run_name(run), reports::name(status), message));
+}
+
+/// What stays of the live line: what matters most first, for a long name may cut it.
+std::string Progress::final_line(const RunInfo& run) const {
+  std::string line = fmt::format("{} loss {:.4f}", run_name(run), last_.loss);
+  if (has_held_out_) line += fmt::format("  held out {:.4f}", held_out_);
+  if (run.loss_scaling) line += fmt::format("  scale {:g}", last_.next_loss_scale);
+  if (seconds_ > 0) line += fmt::format("  {} tokens/s", rate(tokens_ / seconds_));
+  return line + fmt::format("  {}", duration(seconds_));
 }
 
 void Progress::timing_begin(std::int64_t steps, const std::string& note) {
@@ -109,13 +125,12 @@ bool Progress::due(std::int64_t done, std::int64_t total) {
 
 std::string Progress::painted(const std::string& line) const {
   if (!style_.colour) return line;
-  const std::size_t name = line.find("  ") == std::string::npos ? 0 : line.find(' ');
+  const std::size_t name = std::min(line.find(' '), line.size());
   return fmt::format("\x1b[1m{}\x1b[0m{}", line.substr(0, name), line.substr(name));
 }
 
 void Progress::draw(const std::string& line) {
-  std::string cut = line;
-  if (static_cast<int>(cut.size()) >= style_.width) cut.resize(static_cast<std::size_t>(style_.width - 1));
+  const std::string cut = columns(line) < style_.width ? line : column(line, style_.width - 1);
   live_ = cut;
   if (style_.redraw) {
     err_ << '\r' << painted(cut) << "\x1b[K" << std::flush;
@@ -132,14 +147,7 @@ void Progress::finish_line() {
 /// A message of its own, broken at words.
 void Progress::print(const std::string& line) {
   finish_line();
-  std::string rest = line;
-  while (static_cast<int>(rest.size()) >= style_.width) {
-    std::size_t space = rest.rfind(' ', static_cast<std::size_t>(style_.width - 1));
-    if (space == std::string::npos || space < 12) break;
-    err_ << rest.substr(0, space) << '\n';
-    rest = "          " + rest.substr(space + 1);
-  }
-  err_ << rest << '\n' << std::flush;
+  err_ << wrapped(line, "          ", style_.width) << '\n' << std::flush;
 }
 
 }  // namespace ulpscope::profiler

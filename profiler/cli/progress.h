@@ -1,4 +1,5 @@
-// Progress of a run in the terminal: one live line for each mode; plain lines, about every tenth, where there is no terminal.
+// Progress of a run in the terminal: one live line for each mode; plain lines, about every tenth, where there is no
+// terminal.
 #pragma once
 
 #include <chrono>
@@ -11,9 +12,9 @@
 namespace ulpscope::profiler {
 
 struct ProgressStyle {
-  bool redraw = false;   ///< the line is drawn over: err is a terminal
-  bool colour = false;   ///< a terminal, and NO_COLOR is not set
-  int width = 80;        ///< no line is longer
+  bool redraw = false;  ///< the line is drawn over: err is a terminal
+  bool colour = false;  ///< a terminal, and NO_COLOR is not set
+  int width = 80;       ///< no line is longer
 };
 
 /// For the process's standard error.
@@ -41,6 +42,7 @@ class Progress final : public Watcher {
 
  private:
   using Clock = std::chrono::steady_clock;
+  std::string final_line(const RunInfo& run) const;
   bool due(std::int64_t done, std::int64_t total);
   void draw(const std::string& line);
   void finish_line();
@@ -49,6 +51,8 @@ class Progress final : public Watcher {
 
   std::ostream& err_;
   ProgressStyle style_;
+  engine::StepResult last_;
+  double seconds_ = 0.0;
   double tokens_ = 0.0;
   double held_out_ = 0.0;
   bool has_held_out_ = false;

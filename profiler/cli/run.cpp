@@ -1,9 +1,9 @@
 // ulpscope run: train, record, compare.
-#include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <ostream>
@@ -44,16 +44,20 @@ std::string choose_output(const RunArguments& arguments, const Experiment& exper
 std::string what_next(const Experiment& experiment, const std::string& output, const std::string& file) {
   std::string text = "\nTry next:\n";
   const auto suggest = [&](const std::string& command, const std::string& what) {
-    text += wrapped(fmt::format("  {:<44} {}", command, what), std::string(47, ' ')) + "\n";
+    const bool fits = columns(command) <= 43;
+    text +=
+        fits ? fmt::format("  {} {}\n", column(command, 43), what) : fmt::format("  {}\n{:46}{}\n", command, "", what);
   };
   const std::vector<std::string>& modes = experiment.run.modes;
-  if (modes.size() == 1 && modes.front() != "fp32") {   // as the Hugging Face trainer trains: one mode, nothing beside it
-    suggest(fmt::format("--modes fp32,{}", modes.front()), "in this command: compares it with fp32");
+  if (modes.size() == 1 &&
+      modes.front() != "fp32") {  // as the Hugging Face trainer trains: one mode, nothing beside it
+    suggest(fmt::format("--modes fp32,{}", modes.front()), "here: compares it with fp32");
   }
-  if (experiment.run.seeds < 3) suggest("--seeds 3", "in this command: enough for a verdict");
+  if (experiment.run.seeds < 3) suggest("--seeds 3", "here: enough seeds for a verdict");
   suggest("ulpscope compare " + quoted({output}) + " --json", "these figures for a program");
   suggest("ulpscope info " + quoted({output}), "what was recorded");
-  if (!file.empty()) suggest(fmt::format("ulpscope plan {} --mode {}", quoted({file}), modes.back()), "every operation, its formats, and why");
+  if (!file.empty())
+    suggest(fmt::format("ulpscope plan {} --mode {}", quoted({file}), modes.back()), "every operation and its formats");
   return text;
 }
 
@@ -63,23 +67,31 @@ int run(const RunArguments& arguments, const Invocation& call) {
   const std::string output = choose_output(arguments, experiment);
   experiment.run.output = output;
   Runner runner(experiment);
+  const Interrupt interrupt;
   reports::RunFileWriter writer(output, {.overwrite = arguments.force});
 
-  Interrupt interrupt;
   call.err << wrapped(runner.dataset().describe(), "  ") << '\n';
   call.err << wrapped(fmt::format("{}: {}, {} steps, {} seed{}; recorded in {}", engine::name(experiment.model),
-                                     fmt::join(experiment.run.modes, ", "), experiment.train.steps, experiment.run.seeds,
-                                     experiment.run.seeds == 1 ? "" : "s", output), "  ") << '\n' << std::flush;
+                                  fmt::join(experiment.run.modes, ", "), experiment.train.steps, experiment.run.seeds,
+                                  experiment.run.seeds == 1 ? "" : "s", output),
+                      "  ")
+           << '\n'
+           << std::flush;
   Progress progress(call.err, terminal_style());
-  const Outcome outcome = runner.run(writer, progress, [] { return Interrupt::requested(); }, call.command_line);
+  const Outcome outcome = runner.run(
+      writer, progress, [] { return Interrupt::requested(); }, call.command_line);
   writer.close();
 
   if (outcome.interrupted) {
-    call.err << wrapped(fmt::format("interrupted; what was done so far is in {} (ulpscope compare {})", output, quoted({output})),
-                           "  ") << '\n' << std::flush;
+    call.err << wrapped(fmt::format("interrupted; what was done so far is in {} (ulpscope compare {})", output,
+                                    quoted({output})),
+                        "  ")
+             << '\n'
+             << std::flush;
     return exit_interrupted;
   }
-  if (outcome.finished == 0) throw Error(fmt::format("no run finished; {} says more: {}", output, outcome.failures.front()));
+  if (outcome.finished == 0)
+    throw Error(fmt::format("no run finished; {} says more: {}", output, outcome.failures.front()));
   call.out << '\n' << comparison_text({output}) << what_next(experiment, output, arguments.flags.file()) << std::flush;
   return exit_ok;
 }
@@ -89,7 +101,8 @@ int run(const RunArguments& arguments, const Invocation& call) {
 Action declare_run(CLI::App& app) {
   auto arguments = std::make_shared<RunArguments>();
   arguments->flags.declare_for_run(app);
-  app.add_option("-o,--output", arguments->output, "the run file; without it a name made from model and time [run.output]")
+  app.add_option("-o,--output", arguments->output,
+                 "the run file; without it a name made from model and time [run.output]")
       ->type_name("FILE");
   app.add_flag("--force", arguments->force, "replace the run file if it is there");
   app.footer(keys_help());

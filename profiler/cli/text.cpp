@@ -20,7 +20,7 @@ int columns(std::string_view text) {
 std::string wrapped(std::string_view text, std::string_view indent, int width) {
   std::string all, line;
   std::size_t at = 0;
-  while (at < text.size() && text[at] == ' ') line += text[at++];   // the first line keeps its own indentation
+  while (at < text.size() && text[at] == ' ') line += text[at++];  // the first line keeps its own indentation
   bool empty = true;
   while (at < text.size()) {
     std::size_t end = text.find(' ', at);

@@ -12,8 +12,8 @@ inline constexpr int text_width = 80;
 /// Columns that a UTF-8 text takes (each code point one).
 int columns(std::string_view text);
 
-/// Breaks a text at blanks so that no line is longer than `width`; lines after the first start with `indent`. A word that is
-/// too long stays whole. No newline at the end.
+/// Breaks a text at blanks so that no line is longer than `width`; lines after the first start with `indent`. A word
+/// that is too long stays whole. No newline at the end.
 std::string wrapped(std::string_view text, std::string_view indent, int width = text_width);
 
 /// The text, filled up with blanks; cut with "…" if it is longer.

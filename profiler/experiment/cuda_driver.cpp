@@ -40,7 +40,8 @@ class ThisSystem final : public DriverSystem {
     std::error_code ignored;
     for (const auto& entry : std::filesystem::directory_iterator("/dev", ignored)) {
       const std::string name = entry.path().filename().string();
-      const bool numbered = name.size() > 6 && name.starts_with("nvidia") && name.find_first_not_of("0123456789", 6) == std::string::npos;
+      const bool numbered =
+          name.size() > 6 && name.starts_with("nvidia") && name.find_first_not_of("0123456789", 6) == std::string::npos;
       if (numbered || name == "nvidiactl" || name == "nvidia-uvm") files.push_back(entry.path().string());
     }
     std::sort(files.begin(), files.end());
@@ -94,12 +95,15 @@ std::vector<std::string> forbidden_files(const DriverSystem& system) {
 
 std::string why_no_library(const DriverSystem& system, const std::string& reason) {
   if (!system.device_files().empty()) {
-    return fmt::format("the kernel driver is there ({}), but {} is not ({}): install the user part of the NVIDIA driver, or start "
-                       "the container with the NVIDIA Container Toolkit (docker run --gpus all)",
-                       system.device_files().front(), driver_library, reason);
+    return fmt::format(
+        "the kernel driver is there ({}), but {} is not ({}): install the user part of the NVIDIA driver, or start "
+        "the container with the NVIDIA Container Toolkit (docker run --gpus all)",
+        system.device_files().front(), driver_library, reason);
   }
-  return fmt::format("no NVIDIA driver: {} was not found ({}); on a machine with an NVIDIA GPU install its driver, in a container "
-                     "start it with access to the GPU (docker run --gpus all)", driver_library, reason);
+  return fmt::format(
+      "no NVIDIA driver: {} was not found ({}); on a machine with an NVIDIA GPU install its driver, in a container "
+      "start it with access to the GPU (docker run --gpus all)",
+      driver_library, reason);
 }
 
 std::string why_no_device(const DriverSystem& system) {
@@ -107,7 +111,8 @@ std::string why_no_device(const DriverSystem& system) {
     return fmt::format("the driver is there, but CUDA_VISIBLE_DEVICES=\"{}\" hides the GPUs: unset it", *visible);
   }
   if (system.device_files().empty()) {
-    return "the driver library is there, but no GPU: there is no /dev/nvidia* (no NVIDIA GPU in this machine, its kernel module "
+    return "the driver library is there, but no GPU: there is no /dev/nvidia* (no NVIDIA GPU in this machine, its "
+           "kernel module "
            "not loaded, or a container started without --gpus all)";
   }
   return "the driver is there, but it sees no GPU: nvidia-smi and the kernel log (dmesg) may say why";
@@ -115,18 +120,22 @@ std::string why_no_device(const DriverSystem& system) {
 
 std::string why_init_failed(const DriverSystem& system, int error) {
   const std::vector<std::string> forbidden = forbidden_files(system);
-  const bool may_be_permission = error == cuda_no_device || error == cuda_operating_system || error == cuda_not_permitted;
+  const bool may_be_permission =
+      error == cuda_no_device || error == cuda_operating_system || error == cuda_not_permitted;
   if (may_be_permission && !forbidden.empty()) {
     return fmt::format("no permission to use {}: add the user to the group that owns it, usually video or render",
                        fmt::join(forbidden, ", "));
   }
   if (error == cuda_no_device) return why_no_device(system);
   if (error == cuda_stub_library) {
-    return fmt::format("the {} that was loaded is the CUDA Toolkit's stub, not a driver: take the folder \"stubs\" out of "
-                       "LD_LIBRARY_PATH", driver_library);
+    return fmt::format(
+        "the {} that was loaded is the CUDA Toolkit's stub, not a driver: take the folder \"stubs\" out of "
+        "LD_LIBRARY_PATH",
+        driver_library);
   }
   if (error == cuda_system_driver_mismatch) {
-    return fmt::format("{} and the kernel module are of different driver versions: reboot, or reinstall the driver", driver_library);
+    return fmt::format("{} and the kernel module are of different driver versions: reboot, or reinstall the driver",
+                       driver_library);
   }
   return fmt::format("the NVIDIA driver does not start: cuInit answers with error {}; nvidia-smi may say more", error);
 }
@@ -167,7 +176,8 @@ void ask_driver(const DriverSystem& system, GpuSearch& found) {
   found.driver_found = true;
   Driver driver;
   if (const std::string missing = load_all(system, library, driver); !missing.empty()) {
-    found.reasons.push_back(fmt::format("{} lacks {}: it is not a driver of NVIDIA, or too old", driver_library, missing));
+    found.reasons.push_back(
+        fmt::format("{} lacks {}: it is not a driver of NVIDIA, or too old", driver_library, missing));
     return;
   }
   int version = 0;
@@ -193,7 +203,8 @@ GpuSearch find_gpus(const DriverSystem& system) {
   GpuSearch found;
   ask_driver(system, found);
   if (!found.build_runs_cuda) {
-    found.reasons.push_back("this build of ulpscope has no CUDA execution: models run on the CPU, with or without a GPU");
+    found.reasons.push_back(
+        "this build of ulpscope has no CUDA execution: models run on the CPU, with or without a GPU");
   }
   return found;
 }

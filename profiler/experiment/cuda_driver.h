@@ -1,5 +1,5 @@
-// Looks for NVIDIA GPUs without needing any: the driver library is loaded at run time, and when no GPU can be used the reason
-// and the remedy are put into words.
+// Looks for NVIDIA GPUs without needing any: the driver library is loaded at run time, and when no GPU can be used the
+// reason and the remedy are put into words.
 #pragma once
 
 #include <cstdint>
@@ -27,15 +27,15 @@ const DriverSystem& this_system();
 
 struct Gpu {
   std::string name;
-  int major = 0;                     ///< compute capability
+  int major = 0;  ///< compute capability
   int minor = 0;
   std::int64_t memory_bytes = 0;
 };
 
 struct GpuSearch {
-  bool build_runs_cuda = false;      ///< this build can execute on a GPU
-  bool driver_found = false;         ///< libcuda.so.1 was loaded
-  std::string driver_version;        ///< newest CUDA version the driver serves: "13.0"; empty: unknown
+  bool build_runs_cuda = false;  ///< this build can execute on a GPU
+  bool driver_found = false;     ///< libcuda.so.1 was loaded
+  std::string driver_version;    ///< newest CUDA version the driver serves: "13.0"; empty: unknown
   std::vector<Gpu> gpus;
   std::vector<std::string> reasons;  ///< why no GPU is used here and what to do; one sentence each
 };

@@ -11,25 +11,25 @@
 namespace ulpscope::profiler {
 
 struct DataSettings {
-  std::vector<std::string> paths;     ///< files and folders; relative to the current folder, or absolute
-  double held_out = 0.1;              ///< share of the bytes kept from training and evaluated
+  std::vector<std::string> paths;  ///< files and folders; relative to the current folder, or absolute
+  double held_out = 0.1;           ///< share of the bytes kept from training and evaluated
 };
 
 struct RunSettings {
   std::vector<std::string> modes = {"fp32", "tf32", "fp16", "bf16"};
-  std::int64_t seeds = 1;             ///< each mode runs once with each of seed, seed + 1, …
+  std::int64_t seeds = 1;  ///< each mode runs once with each of seed, seed + 1, …
   std::int64_t seed = 0;
-  std::int64_t timing_steps = 10;     ///< timed steps of each mode after training; 0: no timing phase
+  std::int64_t timing_steps = 10;  ///< timed steps of each mode after training; 0: no timing phase
   std::string device = "cpu";
-  std::int64_t threads = 0;           ///< 0: the processors this process may run on
-  std::string output;                 ///< the run file; empty: a name made from model and time
+  std::int64_t threads = 0;  ///< 0: the processors this process may run on
+  std::string output;        ///< the run file; empty: a name made from model and time
 };
 
 /// Timed steps a median and its spread need at least.
 inline constexpr std::int64_t least_timing_steps = 10;
 
 struct Experiment {
-  std::string name;                   ///< stem of the experiment file, or the model's name
+  std::string name;  ///< stem of the experiment file, or the model's name
   engine::ModelConfig model = engine::GptConfig{};
   DataSettings data;
   engine::TrainConfig train;

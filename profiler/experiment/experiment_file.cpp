@@ -1,6 +1,7 @@
 #include "profiler/experiment/experiment_file.h"
 
 #include <fmt/format.h>
+#include <toml++/toml.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -8,7 +9,6 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <toml++/toml.h>
 
 #include "kernels/error.h"
 #include "kernels/nearest.h"
@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string absolute_path(const std::string& path, const fs::path& folder) {
-  if (path.empty()) return path;   // refused where data is loaded
+  if (path.empty()) return path;  // refused where data is loaded
   return fs::absolute(folder / path).lexically_normal().string();
 }
 
@@ -45,7 +45,8 @@ KeyValue read_value(const toml::node& node, const Key& key, const std::string& w
     std::vector<std::string> texts;
     for (const toml::node& element : *array) {
       if (!element.is_string()) {
-        throw UsageError(fmt::format("{}: {} has an element that is not a text: it takes {}", where, key.name, describe_type(key)));
+        throw UsageError(
+            fmt::format("{}: {} has an element that is not a text: it takes {}", where, key.name, describe_type(key)));
       }
       texts.push_back(element.as_string()->get());
     }
@@ -123,7 +124,8 @@ void Settings::add_assignment(const std::string& assignment) {
   const std::string where = "--set " + assignment;
   const std::size_t equals = assignment.find('=');
   if (equals == std::string::npos) {
-    throw UsageError(fmt::format("{}: there is no value: write --set {}=VALUE", where, assignment.empty() ? "KEY" : assignment));
+    throw UsageError(
+        fmt::format("{}: there is no value: write --set {}=VALUE", where, assignment.empty() ? "KEY" : assignment));
   }
   add_words(std::string_view(assignment).substr(0, equals), std::string_view(assignment).substr(equals + 1), where);
 }
@@ -155,11 +157,12 @@ Experiment Settings::build() const {
 }
 
 void Settings::check_scaler(const Experiment& experiment) const {
-  const auto fixed = std::find_if(given_.begin(), given_.end(), [](const Given& g) { return g.key->name == "train.scaler.fixed"; });
+  const auto fixed =
+      std::find_if(given_.begin(), given_.end(), [](const Given& g) { return g.key->name == "train.scaler.fixed"; });
   for (const Given& given : given_) {
     if (fixed == given_.end() || given.key == fixed->key || !given.key->name.starts_with("train.scaler.")) continue;
-    throw UsageError(fmt::format("{}: {} does not go with train.scaler.fixed ({}): a scale is fixed or dynamic", given.where,
-                                 given.key->name, fixed->where));
+    throw UsageError(fmt::format("{}: {} does not go with train.scaler.fixed ({}): a scale is fixed or dynamic",
+                                 given.where, given.key->name, fixed->where));
   }
   scaling::check(experiment.train.scaler, "train.scaler");
 }

@@ -1,4 +1,5 @@
-// Reads experiments: a TOML file, values given on the command line, or both; and writes them out with every value filled in.
+// Reads experiments: a TOML file, values given on the command line, or both; and writes them out with every value
+// filled in.
 //
 //   Settings settings;
 //   settings.add_file("gpt.toml");
@@ -14,7 +15,8 @@
 
 namespace ulpscope::profiler {
 
-/// Values from several places; what is added later wins. Every mistake is a UsageError that names its place ("gpt.toml:12",
+/// Values from several places; what is added later wins. Every mistake is a UsageError that names its place
+/// ("gpt.toml:12",
 /// "--set train.lr=x"), the key, and the valid choices or the nearest valid name.
 class Settings {
  public:
@@ -30,8 +32,9 @@ class Settings {
 
   bool has(std::string_view key) const;
 
-  /// Sets every value, model.kind first, starting from the defaults. Checks what one value alone cannot show: sizes that do not
-  /// fit together, a scale that is both fixed and dynamic. Whether there is data is for those who need some.
+  /// Sets every value, model.kind first, starting from the defaults. Checks what one value alone cannot show: sizes
+  /// that do not fit together, a scale that is both fixed and dynamic. Whether there is data is for those who need
+  /// some.
   Experiment build() const;
 
  private:
@@ -45,7 +48,8 @@ class Settings {
   std::string name_;
 };
 
-/// The experiment as TOML, every key that applies with its value. Reads back to the same experiment; data paths are absolute.
+/// The experiment as TOML, every key that applies with its value. Reads back to the same experiment; data paths are
+/// absolute.
 std::string to_toml(const Experiment& experiment);
 
 }  // namespace ulpscope::profiler

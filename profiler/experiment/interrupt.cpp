@@ -15,7 +15,7 @@ static_assert(std::atomic<int>::is_always_lock_free, "used in a signal handler")
 struct sigaction old_interrupt, old_terminate;
 
 void handle(int) {
-  if (signals.fetch_add(1) > 0) _exit(exit_interrupted);   // what is committed of the run file stays readable
+  if (signals.fetch_add(1) > 0) _exit(exit_interrupted);  // what is committed of the run file stays readable
   constexpr std::string_view message = "\nulpscope: ending after this step; once more ends at once\n";
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, message.data(), message.size());
 }
@@ -26,7 +26,7 @@ Interrupt::Interrupt() {
   signals = 0;
   struct sigaction action {};
   action.sa_handler = handle;
-  action.sa_flags = SA_RESTART;   // the writer's system calls go on
+  action.sa_flags = SA_RESTART;  // the writer's system calls go on
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, &old_interrupt);
   sigaction(SIGTERM, &action, &old_terminate);

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <toml++/toml.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <sstream>
-#include <toml++/toml.h>
 
 #include "kernels/error.h"
 #include "kernels/nearest.h"
@@ -43,7 +43,7 @@ KeyValue widened(const Key& key, const KeyValue& value, const std::string& where
     return static_cast<double>(std::get<std::int64_t>(value));
   }
   if (key.type == KeyType::integer && std::holds_alternative<double>(value)) {
-    const double number = std::get<double>(value);   // 1e3 is a whole number to everybody but TOML
+    const double number = std::get<double>(value);  // 1e3 is a whole number to everybody but TOML
     if (number == std::floor(number) && std::fabs(number) <= 0x1p53) return static_cast<std::int64_t>(number);
   }
   if (key.type == KeyType::texts && std::holds_alternative<std::string>(value)) {
@@ -55,8 +55,8 @@ KeyValue widened(const Key& key, const KeyValue& value, const std::string& where
 
 void check_range(const Key& key, const KeyValue& value, const std::string& where) {
   if (key.type != KeyType::integer && key.type != KeyType::number) return;
-  const double number = key.type == KeyType::integer ? static_cast<double>(std::get<std::int64_t>(value))
-                                                     : std::get<double>(value);
+  const double number =
+      key.type == KeyType::integer ? static_cast<double>(std::get<std::int64_t>(value)) : std::get<double>(value);
   const Range& r = key.range;
   const bool inside = (number > r.least || (r.least_allowed && number == r.least)) &&
                       (number < r.greatest || (r.greatest_allowed && number == r.greatest)) && std::isfinite(number);
@@ -188,12 +188,15 @@ void set_key(Experiment& experiment, const Key& key, const KeyValue& value, cons
 
 KeyValue parse_words(const Key& key, std::string_view words, const std::string& where) {
   const auto wrong = [&]() -> UsageError {
-    return UsageError(fmt::format("{}: {} = \"{}\" has the wrong type: it takes {}", where, key.name, words, describe_type(key)));
+    return UsageError(
+        fmt::format("{}: {} = \"{}\" has the wrong type: it takes {}", where, key.name, words, describe_type(key)));
   };
   switch (key.type) {
     case KeyType::flag:
-      for (const char* yes : {"true", "True", "1", "yes", "on"}) if (words == yes) return true;
-      for (const char* no : {"false", "False", "0", "no", "off"}) if (words == no) return false;
+      for (const char* yes : {"true", "True", "1", "yes", "on"})
+        if (words == yes) return true;
+      for (const char* no : {"false", "False", "0", "no", "off"})
+        if (words == no) return false;
       throw wrong();
     case KeyType::integer:
       if (const auto number = parse_number<std::int64_t>(words)) return *number;
@@ -203,7 +206,8 @@ KeyValue parse_words(const Key& key, std::string_view words, const std::string& 
       if (const auto number = parse_number<double>(words)) return *number;
       throw wrong();
     case KeyType::text:
-      if (const auto quoted = parse_toml_words(words); quoted && std::holds_alternative<std::string>(*quoted)) return *quoted;
+      if (const auto quoted = parse_toml_words(words); quoted && std::holds_alternative<std::string>(*quoted))
+        return *quoted;
       return std::string(words);
     case KeyType::texts:
       if (const auto list = parse_toml_words(words)) return *list;
@@ -217,7 +221,7 @@ std::string to_toml(const KeyValue& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *integer);
   if (const auto* number = std::get_if<double>(&value)) {
-    std::string text = fmt::format("{}", *number);   // the shortest that reads back to the same number
+    std::string text = fmt::format("{}", *number);  // the shortest that reads back to the same number
     const bool looks_whole = text.find_first_of(".enia") == std::string::npos;
     return looks_whole ? text + ".0" : text;
   }
@@ -237,20 +241,27 @@ std::string describe_type(const Key& key) {
   const std::string limits = describe(key.range);
   const std::string limited = limits.empty() ? "" : ", " + limits;
   switch (key.type) {
-    case KeyType::flag: return "true or false";
-    case KeyType::integer: return "a whole number" + limited;
-    case KeyType::number: return "a number" + limited;
-    case KeyType::text: return choices.empty() ? "a text" : "one of " + choices;
-    case KeyType::texts: return choices.empty() ? "a text or a list of texts" : "a list of " + choices;
+    case KeyType::flag:
+      return "true or false";
+    case KeyType::integer:
+      return "a whole number" + limited;
+    case KeyType::number:
+      return "a number" + limited;
+    case KeyType::text:
+      return choices.empty() ? "a text" : "one of " + choices;
+    case KeyType::texts:
+      return choices.empty() ? "a text or a list of texts" : "a list of " + choices;
   }
   return "";
 }
 
 std::string describe(const Range& range) {
   std::string text;
-  if (std::isfinite(range.least)) text = fmt::format("{} {}", range.least_allowed ? "at least" : "greater than", range.least);
+  if (std::isfinite(range.least))
+    text = fmt::format("{} {}", range.least_allowed ? "at least" : "greater than", range.least);
   if (std::isfinite(range.greatest)) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : " and ", range.greatest_allowed ? "at most" : "less than", range.greatest);
+    text += fmt::format("{}{} {}", text.empty() ? "" : " and ", range.greatest_allowed ? "at most" : "less than",
+                        range.greatest);
   }
   return text;
 }

@@ -1,4 +1,5 @@
-// The keys of the experiment file: one table drives parsing, --set, error messages, help and the written-out configuration.
+// The keys of the experiment file: one table drives parsing, --set, error messages, help and the written-out
+// configuration.
 //
 // To add a key, add a line to the table of its section (keys_model.cpp, keys_train.cpp, keys_run.cpp).
 #pragma once
@@ -18,25 +19,25 @@ namespace ulpscope::profiler {
 
 enum class KeyType : std::uint8_t { flag, integer, number, text, texts };
 
-/// A value of a key; the alternatives are in the order of KeyType. An integer is accepted where a number is wanted, a text
-/// where texts are.
+/// A value of a key; the alternatives are in the order of KeyType. An integer is accepted where a number is wanted, a
+/// text where texts are.
 using KeyValue = std::variant<bool, std::int64_t, double, std::string, std::vector<std::string>>;
 
 /// Greatest and least value allowed.
 struct Range {
   double least = -std::numeric_limits<double>::infinity();
   double greatest = std::numeric_limits<double>::infinity();
-  bool least_allowed = true;      ///< false: the value must be greater than `least`
+  bool least_allowed = true;  ///< false: the value must be greater than `least`
   bool greatest_allowed = true;
 };
 
 struct Key {
-  std::string name;                              ///< "train.lr": table and key
+  std::string name;  ///< "train.lr": table and key
   KeyType type = KeyType::integer;
-  std::string doc;                               ///< for help, half a line
-  Range range;                                   ///< integers and numbers
-  std::function<std::vector<std::string>()> choices;   ///< texts with a fixed set of values; else null
-  std::vector<std::string> also;                 ///< what others call it; suggested, not accepted
+  std::string doc;                                    ///< for help, half a line
+  Range range;                                        ///< integers and numbers
+  std::function<std::vector<std::string>()> choices;  ///< texts with a fixed set of values; else null
+  std::vector<std::string> also;                      ///< what others call it; suggested, not accepted
   /// Sets the value; it has the right type, range and choice. Throws UsageError for what only the setter can know.
   std::function<void(Experiment&, const KeyValue&)> set;
   /// The value; nothing if the key does not apply to this experiment (a key of another model, an unset output).
@@ -51,8 +52,8 @@ const std::vector<Key>& keys();
 /// Throws UsageError "<where>: unknown key …" with the nearest valid key and the keys of its table.
 const Key& find_key(std::string_view name, const std::string& where);
 
-/// Sets one key. Throws UsageError "<where>: …" for a wrong type, a value out of range, a choice that does not exist, a key
-/// that does not belong to the experiment's model.
+/// Sets one key. Throws UsageError "<where>: …" for a wrong type, a value out of range, a choice that does not exist, a
+/// key that does not belong to the experiment's model.
 void set_key(Experiment& experiment, const Key& key, const KeyValue& value, const std::string& where);
 
 /// A value from words on a command line: "1e-3", "true", "fp32,fp16", ["a", "b"]. Throws as set_key for a wrong type.

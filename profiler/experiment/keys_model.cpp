@@ -30,7 +30,7 @@ Key kind_key() {
   Key key;
   key.name = "model.kind";
   key.type = KeyType::text;
-  key.doc = "gpt: a decoder over bytes; mlp: the next byte from those before it";
+  key.doc = "a decoder over bytes, or the next byte from those before it";
   key.also = {"type", "name", "model"};
   key.choices = [] { return engine::model_names(); };
   key.set = [](Experiment& e, const KeyValue& value) {
@@ -52,20 +52,27 @@ std::vector<Key> model_keys() {
   return {
       kind_key(),
       also(integer_key("model.context", "bytes the model sees before the one it predicts", at_least(1),
-                       member(&GptConfig::context, &MlpConfig::context)), {"seq_len", "block_size", "n_ctx", "n_positions"}),
+                       member(&GptConfig::context, &MlpConfig::context)),
+           {"seq_len", "block_size", "n_ctx", "n_positions"}),
       also(integer_key("model.vocabulary", "different tokens; text is bytes: 256", at_least(256),
-                       member(&GptConfig::vocabulary, &MlpConfig::vocabulary)), {"vocab_size"}),
-      integer_key("model.embedding", "mlp: numbers for each byte of the context", at_least(1), mlp_only(&MlpConfig::embedding)),
+                       member(&GptConfig::vocabulary, &MlpConfig::vocabulary)),
+           {"vocab_size"}),
+      integer_key("model.embedding", "mlp: numbers for each byte of the context", at_least(1),
+                  mlp_only(&MlpConfig::embedding)),
       also(integer_key("model.width", "numbers for each position (gpt) or hidden layer (mlp)", at_least(1),
-                       member(&GptConfig::width, &MlpConfig::width)), {"n_embd", "hidden_size", "d_model", "dim"}),
+                       member(&GptConfig::width, &MlpConfig::width)),
+           {"n_embd", "hidden_size", "d_model", "dim"}),
       also(integer_key("model.layers", "blocks (gpt) or hidden layers (mlp)", at_least(1),
-                       member(&GptConfig::layers, &MlpConfig::layers)), {"n_layer", "num_hidden_layers", "depth"}),
-      also(integer_key("model.heads", "gpt: attention heads; must divide the width", at_least(1), gpt_only(&GptConfig::heads)),
+                       member(&GptConfig::layers, &MlpConfig::layers)),
+           {"n_layer", "num_hidden_layers", "depth"}),
+      also(integer_key("model.heads", "gpt: attention heads; must divide the width", at_least(1),
+                       gpt_only(&GptConfig::heads)),
            {"n_head", "num_attention_heads"}),
       number_key("model.dropout", "gpt: share of activations set to zero", below(0, 1), gpt_only(&GptConfig::dropout)),
       text_key("model.attention", "gpt: one operator, or composed of its parts", {"fused", "composed"},
                gpt_only(&GptConfig::attention)),
-      text_key("model.activation", "mlp: after each hidden layer", {"gelu", "relu", "tanh"}, mlp_only(&MlpConfig::activation)),
+      text_key("model.activation", "mlp: after each hidden layer", {"gelu", "relu", "tanh"},
+               mlp_only(&MlpConfig::activation)),
   };
 }
 

@@ -9,7 +9,8 @@ namespace ulpscope::profiler {
 namespace {
 
 Key path_key() {
-  Key key = texts_key("data.path", "text files and folders, read as bytes", [](Experiment& e) { return &e.data.paths; });
+  Key key =
+      texts_key("data.path", "text files and folders, read as bytes", [](Experiment& e) { return &e.data.paths; });
   key.also = {"paths", "file", "files", "folder", "train_file", "dataset"};
   key.get = [](const Experiment& e) -> std::optional<KeyValue> {
     if (e.data.paths.empty()) return std::nullopt;
@@ -40,8 +41,8 @@ Key modes_key() {
 }
 
 Key timing_key() {
-  Key key = integer_key("run.timing_steps", "timed steps of each mode after training; 0: none", Range{.least = 0, .greatest = 1e6},
-                        [](Experiment& e) { return &e.run.timing_steps; });
+  Key key = integer_key("run.timing_steps", "timed steps of each mode after training; 0: none",
+                        Range{.least = 0, .greatest = 1e6}, [](Experiment& e) { return &e.run.timing_steps; });
   const auto plain = key.set;
   key.set = [plain](Experiment& e, const KeyValue& value) {
     const std::int64_t steps = std::get<std::int64_t>(value);
@@ -73,7 +74,7 @@ std::vector<Key> data_and_run_keys() {
       number_key("data.held_out", "share of the text kept from training and evaluated", below(0, 1),
                  [](Experiment& e) { return &e.data.held_out; }),
       modes_key(),
-      integer_key("run.seeds", "runs of each mode: with seed, seed + 1, …; a verdict needs 3", between(1, 10000),
+      integer_key("run.seeds", "runs of each mode, with seed, seed + 1 and so on; a verdict needs 3", between(1, 10000),
                   [](Experiment& e) { return &e.run.seeds; }),
       integer_key("run.seed", "the first seed", between(0, 0x1p53), [](Experiment& e) { return &e.run.seed; }),
       timing_key(),

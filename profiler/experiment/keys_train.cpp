@@ -3,6 +3,7 @@
 #include <array>
 #include <limits>
 
+#include "engine/precision/policy.h"
 #include "profiler/experiment/keys.h"
 
 namespace ulpscope::profiler {
@@ -105,17 +106,22 @@ std::vector<Key> optimizer_keys() {
   return {
       also(choice_key<OptimizerKind, 2>("train.optimizer", "how weights are updated",
                                         {{{"adamw", OptimizerKind::adamw}, {"sgd", OptimizerKind::sgd}}},
-                                        [](Experiment& e) -> OptimizerKind& { return e.train.optimizer.kind; }), {"optim"}),
-      also(number_key("train.beta1", "adamw: decay of the mean gradient", below(0, 1), in(&OptimizerConfig::beta1)), {"adam_beta1"}),
-      also(number_key("train.beta2", "adamw: decay of the mean squared gradient", below(0, 1), in(&OptimizerConfig::beta2)),
+                                        [](Experiment& e) -> OptimizerKind& { return e.train.optimizer.kind; }),
+           {"optim"}),
+      also(number_key("train.beta1", "adamw: decay of the mean gradient", below(0, 1), in(&OptimizerConfig::beta1)),
+           {"adam_beta1"}),
+      also(number_key("train.beta2", "adamw: decay of the mean squared gradient", below(0, 1),
+                      in(&OptimizerConfig::beta2)),
            {"adam_beta2"}),
       also(number_key("train.epsilon", "adamw: added to the divisor", at_least(0), in(&OptimizerConfig::epsilon)),
            {"adam_epsilon", "eps"}),
       number_key("train.momentum", "sgd: decay of the mean gradient", below(0, 1), in(&OptimizerConfig::momentum)),
       flag_key("train.nesterov", "sgd: Nesterov's momentum", in(&OptimizerConfig::nesterov)),
-      also(number_key("train.weight_decay", "pulls weights towards 0", at_least(0), in(&OptimizerConfig::weight_decay)), {"wd"}),
+      also(number_key("train.weight_decay", "pulls weights towards 0", at_least(0), in(&OptimizerConfig::weight_decay)),
+           {"wd"}),
       also(number_key("train.clip", "greatest norm of the unscaled gradients; 0: no clipping", at_least(0),
-                      in(&OptimizerConfig::clip)), {"max_grad_norm", "grad_clip", "clip_grad_norm"}),
+                      in(&OptimizerConfig::clip)),
+           {"max_grad_norm", "grad_clip", "clip_grad_norm"}),
   };
 }
 
@@ -128,10 +134,12 @@ std::vector<Key> scaler_keys() {
   return {
       also(std::move(init), {"initial_scale", "init_scale"}),
       also(scaler_key("train.scaler.growth", KeyType::number, "factor by which it grows", more_than(1),
-                      &PytorchScaler::growth_factor), {"growth_factor"}),
+                      &PytorchScaler::growth_factor),
+           {"growth_factor"}),
       also(scaler_key("train.scaler.backoff", KeyType::number, "factor on overflow",
                       Range{.least = 0, .greatest = 1, .least_allowed = false, .greatest_allowed = false},
-                      &PytorchScaler::backoff_factor), {"backoff_factor"}),
+                      &PytorchScaler::backoff_factor),
+           {"backoff_factor"}),
       also(std::move(interval), {"growth_interval", "window"}),
       fixed_scale_key(),
   };
@@ -143,15 +151,18 @@ std::vector<Key> train_keys() {
   using engine::NonFinite;
   using engine::ScheduleKind;
   std::vector<Key> list = {
-      also(integer_key("train.steps", "training steps", between(1, 1e9), in(&TrainConfig::steps)), {"max_steps", "iterations"}),
+      also(integer_key("train.steps", "training steps", between(1, 1e9), in(&TrainConfig::steps)),
+           {"max_steps", "iterations"}),
       also(integer_key("train.batch", "sequences (or samples) in a step", between(1, 1e6), in(&TrainConfig::batch)),
            {"batch_size", "per_device_train_batch_size"}),
       also(number_key("train.lr", "learning rate after warm-up", at_least(0), in(&ScheduleConfig::learning_rate)),
            {"learning_rate"}),
-      also(integer_key("train.warmup", "applied steps in which it rises from 0", at_least(0), in(&ScheduleConfig::warmup)),
+      also(integer_key("train.warmup", "applied steps in which it rises from 0", at_least(0),
+                       in(&ScheduleConfig::warmup)),
            {"warmup_steps"}),
-      also(choice_key<ScheduleKind, 3>("train.schedule", "learning rate after warm-up",
-                                       {{{"constant", ScheduleKind::constant}, {"cosine", ScheduleKind::cosine},
+      also(choice_key<ScheduleKind, 3>("train.schedule", "how the learning rate goes on after warm-up",
+                                       {{{"constant", ScheduleKind::constant},
+                                         {"cosine", ScheduleKind::cosine},
                                          {"linear", ScheduleKind::linear}}},
                                        [](Experiment& e) -> ScheduleKind& { return e.train.schedule.kind; }),
            {"lr_scheduler_type", "lr_scheduler"}),
@@ -159,15 +170,20 @@ std::vector<Key> train_keys() {
                  in(&ScheduleConfig::final_fraction)),
   };
   for (Key& key : optimizer_keys()) list.push_back(std::move(key));
-  list.push_back(also(integer_key("train.evaluate_every", "steps between held-out evaluations; 0: only at the end", at_least(0),
-                                  in(&TrainConfig::evaluate_every)), {"eval_steps"}));
+  list.push_back(also(integer_key("train.evaluate_every", "steps between held-out evaluations; 0: only at the end",
+                                  at_least(0), in(&TrainConfig::evaluate_every)),
+                      {"eval_steps"}));
   list.push_back(integer_key("train.evaluation_batches", "batches of one held-out evaluation", at_least(1),
                              in(&TrainConfig::evaluation_batches)));
-  list.push_back(choice_key<NonFinite, 2>("train.non_finite", "on a gradient that is not finite in a mode without a loss scaler",
+  list.push_back(choice_key<NonFinite, 2>("train.non_finite",
+                                          "on a gradient that is not finite in a mode without a loss scaler",
                                           {{{"stop", NonFinite::stop}, {"apply", NonFinite::apply}}},
                                           [](Experiment& e) -> NonFinite& { return e.train.non_finite; }));
-  list.push_back(text_key("train.policy", "which operators autocast lowers", {"torch_cuda", "torch_cpu"}, in(&TrainConfig::policy)));
-  list.push_back(texts_key("train.keep_fp32", "patterns of node names that stay fp32 (* and ?)", in(&TrainConfig::keep_fp32)));
+  std::vector<std::string> policies;
+  for (const engine::Policy& policy : engine::policies()) policies.push_back(policy.name);
+  list.push_back(text_key("train.policy", "which operators autocast lowers", policies, in(&TrainConfig::policy)));
+  list.push_back(
+      texts_key("train.keep_fp32", "patterns of node names that stay fp32 (* and ?)", in(&TrainConfig::keep_fp32)));
   for (Key& key : scaler_keys()) list.push_back(std::move(key));
   return list;
 }

@@ -43,12 +43,13 @@ std::optional<std::int64_t> memory_info(const std::string& name) {
 
 /// Limit and use of the control group, version 2 or 1; nothing without a limit.
 std::optional<std::int64_t> control_group_free() {
-  for (const auto& [limit_file, use_file] : {std::pair{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
-                                             std::pair{"/sys/fs/cgroup/memory/memory.limit_in_bytes",
-                                                       "/sys/fs/cgroup/memory/memory.usage_in_bytes"}}) {
+  for (const auto& [limit_file, use_file] :
+       {std::pair{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
+        std::pair{"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"}}) {
     const auto limit = first_line(limit_file), use = first_line(use_file);
     if (!limit || !use || *limit == "max") continue;
-    return std::max<std::int64_t>(0, std::strtoll(limit->c_str(), nullptr, 10) - std::strtoll(use->c_str(), nullptr, 10));
+    return std::max<std::int64_t>(0,
+                                  std::strtoll(limit->c_str(), nullptr, 10) - std::strtoll(use->c_str(), nullptr, 10));
   }
   return std::nullopt;
 }
@@ -73,7 +74,8 @@ std::int64_t processors() {
 }
 
 json libraries(const Device& device) {
-  json all = {{"ulpscope", program_version()}, {"SQLite", sqlite3_libversion()},
+  json all = {{"ulpscope", program_version()},
+              {"SQLite", sqlite3_libversion()},
               {"spdlog", fmt::format("{}.{}.{}", SPDLOG_VER_MAJOR, SPDLOG_VER_MINOR, SPDLOG_VER_PATCH)},
               {"fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
               {"compiler", fmt::format("GCC or compatible {}", __VERSION__)}};
@@ -86,11 +88,13 @@ json libraries(const Device& device) {
 /// Whatever else may explain a number.
 json environment() {
   json all = json::object();
-  for (const char* name : {"OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_PLACES", "OMP_WAIT_POLICY", "GOMP_CPU_AFFINITY", "ULPSCOPE_ISA",
-                           "DNNL_MAX_CPU_ISA", "ONEDNN_MAX_CPU_ISA", "CUDA_VISIBLE_DEVICES", "NVIDIA_TF32_OVERRIDE"}) {
+  for (const char* name :
+       {"OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_PLACES", "OMP_WAIT_POLICY", "GOMP_CPU_AFFINITY", "ULPSCOPE_ISA",
+        "DNNL_MAX_CPU_ISA", "ONEDNN_MAX_CPU_ISA", "CUDA_VISIBLE_DEVICES", "NVIDIA_TF32_OVERRIDE"}) {
     if (const char* value = std::getenv(name)) all["variables"][name] = value;
   }
-  if (const auto governor = first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")) all["governor"] = *governor;
+  if (const auto governor = first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"))
+    all["governor"] = *governor;
   if (const auto quota = first_line("/sys/fs/cgroup/cpu.max")) all["cpu.max"] = *quota;
   if (const auto load = first_line("/proc/loadavg")) all["load_average"] = *load;
   if (const auto free = control_group_free()) all["control_group_free_bytes"] = *free;
@@ -115,11 +119,12 @@ reports::Provenance time_provenance(const Device& device, const engine::Mode& mo
 json devices_json(const Device& cpu, const GpuSearch& gpus) {
   const DeviceDescription& description = cpu.description();
   json all;
-  all["cpu"] = {{"name", description.name},
-                {"threads", description.threads},
-                {"instruction_set", description.instruction_set},
-                {"matmul_library", description.matmul_library},
-                {"modes", modes_json([](const engine::Mode& mode) { return native_on_cpu(mode) ? "native" : "emulated"; })}};
+  all["cpu"] = {
+      {"name", description.name},
+      {"threads", description.threads},
+      {"instruction_set", description.instruction_set},
+      {"matmul_library", description.matmul_library},
+      {"modes", modes_json([](const engine::Mode& mode) { return native_on_cpu(mode) ? "native" : "emulated"; })}};
   json list = json::array();
   for (const Gpu& gpu : gpus.gpus) {
     list.push_back({{"name", gpu.name},

@@ -19,10 +19,13 @@ reports::Signature signature(const Value& value) { return {dimensions(value.shap
 
 reports::Phase report_phase(engine::Phase phase) {
   switch (phase) {
-    case engine::Phase::forward: return reports::Phase::forward;
-    case engine::Phase::backward: return reports::Phase::backward;
-    case engine::Phase::unscale:   // part of the update to whoever reads a plan
-    case engine::Phase::update: return reports::Phase::update;
+    case engine::Phase::forward:
+      return reports::Phase::forward;
+    case engine::Phase::backward:
+      return reports::Phase::backward;
+    case engine::Phase::unscale:  // part of the update to whoever reads a plan
+    case engine::Phase::update:
+      return reports::Phase::update;
   }
   return reports::Phase::forward;
 }
@@ -31,15 +34,21 @@ reports::Phase report_phase(engine::Phase phase) {
 reports::TensorRole report_role(const Graph& graph, const Value& value) {
   switch (value.role) {
     case Role::input:
-    case Role::constant: return reports::TensorRole::input;
+    case Role::constant:
+      return reports::TensorRole::input;
     case Role::parameter:
-      return graph.with_role(Role::weight_copy).empty() ? reports::TensorRole::weight : reports::TensorRole::master_weight;
-    case Role::weight_copy: return reports::TensorRole::weight;
+      return graph.with_role(Role::weight_copy).empty() ? reports::TensorRole::weight
+                                                        : reports::TensorRole::master_weight;
+    case Role::weight_copy:
+      return reports::TensorRole::weight;
     case Role::gradient:
-    case Role::parameter_gradient: return reports::TensorRole::gradient;
-    case Role::optimizer_state: return reports::TensorRole::optimizer_state;
+    case Role::parameter_gradient:
+      return reports::TensorRole::gradient;
+    case Role::optimizer_state:
+      return reports::TensorRole::optimizer_state;
     case Role::activation:
-    case Role::cast: return reports::TensorRole::activation;
+    case Role::cast:
+      return reports::TensorRole::activation;
   }
   return reports::TensorRole::activation;
 }

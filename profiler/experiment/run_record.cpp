@@ -19,7 +19,8 @@ json settings_json(const Experiment& experiment, const std::string& table) {
   for (const Key& key : keys()) {
     const std::size_t dot = key.name.rfind('.');
     if (key.name.substr(0, dot) != table) continue;
-    if (const auto value = key.get(experiment)) std::visit([&](const auto& v) { all[key.name.substr(dot + 1)] = v; }, *value);
+    if (const auto value = key.get(experiment))
+      std::visit([&](const auto& v) { all[key.name.substr(dot + 1)] = v; }, *value);
   }
   return all;
 }
@@ -48,8 +49,8 @@ reports::ExperimentRecord experiment_record(const Experiment& experiment, const 
   return record;
 }
 
-reports::RunRecord run_record(const Experiment& experiment, const RunInfo& run, const Device& device, const engine::Dataset& dataset,
-                              const engine::StepPlan& plan) {
+reports::RunRecord run_record(const Experiment& experiment, const RunInfo& run, const Device& device,
+                              const engine::Dataset& dataset, const engine::StepPlan& plan) {
   const DeviceDescription& description = device.description();
   reports::RunRecord record;
   record.id = run.id;
@@ -60,13 +61,22 @@ reports::RunRecord run_record(const Experiment& experiment, const RunInfo& run, 
   record.model = engine::name(experiment.model);
   record.model_json = settings_json(experiment, "model").dump();
   record.data = fmt::format("{}", fmt::join(experiment.data.paths, ", "));
-  record.data_json = json{{"paths", experiment.data.paths}, {"description", dataset.describe()},
+  record.data_json = json{{"paths", experiment.data.paths},
+                          {"description", dataset.describe()},
                           {"fingerprint", fmt::format("{:016x}", dataset.fingerprint())},
-                          {"held_out", experiment.data.held_out}}.dump();
-  record.versions_json = json{{"ulpscope", program_version()}, {"commit", program_commit()},
-                              {"matmul", description.matmul_library}, {"compiler", __VERSION__}}.dump();
-  record.kernel_choices_json = json{{"matmul", description.matmul_library}, {"instruction_set", description.instruction_set},
-                                    {"threads", description.threads}}.dump();
+                          {"held_out", experiment.data.held_out}}
+                         .dump();
+  record.versions_json = json{
+      {"ulpscope", program_version()},
+      {"commit", program_commit()},
+      {"matmul", description.matmul_library},
+      {"compiler",
+       __VERSION__}}.dump();
+  record.kernel_choices_json = json{
+      {"matmul", description.matmul_library},
+      {"instruction_set", description.instruction_set},
+      {"threads",
+       description.threads}}.dump();
   if (experiment.train.non_finite == engine::NonFinite::apply) {
     record.non_standard.push_back("train.non_finite = \"apply\": updates that are not finite are applied");
   }

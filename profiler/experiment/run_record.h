@@ -12,7 +12,7 @@ namespace ulpscope::profiler {
 reports::ExperimentRecord experiment_record(const Experiment& experiment, const std::string& command_line);
 
 /// What is known of a run before its first step; the caller fills in ids and status.
-reports::RunRecord run_record(const Experiment& experiment, const RunInfo& run, const Device& device, const engine::Dataset& dataset,
-                              const engine::StepPlan& plan);
+reports::RunRecord run_record(const Experiment& experiment, const RunInfo& run, const Device& device,
+                              const engine::Dataset& dataset, const engine::StepPlan& plan);
 
 }  // namespace ulpscope::profiler

@@ -49,7 +49,7 @@ struct Runner::State {
     const engine::Model model = engine::build_model(e.model, e.train.batch, true);
     for (const std::string& name : e.run.modes) {
       const engine::Mode& mode = engine::find_mode(name);
-      engine::plan_step(*device, model, mode, e.train);   // throws what the user has to mend
+      engine::plan_step(*device, model, mode, e.train);  // throws what the user has to mend
       modes.push_back(mode);
     }
     matmul_self_test(*device);
@@ -57,16 +57,20 @@ struct Runner::State {
 
   RunInfo run_info(std::size_t mode, std::int64_t seed) const {
     RunInfo run;
-    run.id = static_cast<reports::RunId>(seed * static_cast<std::int64_t>(modes.size()) + static_cast<std::int64_t>(mode) + 1);
+    run.id = static_cast<reports::RunId>(seed * static_cast<std::int64_t>(modes.size()) +
+                                         static_cast<std::int64_t>(mode) + 1);
     run.mode = modes[mode];
     run.seed = static_cast<std::uint64_t>(experiment.run.seed + seed);
     run.seeds = experiment.run.seeds;
+    run.first_seed = static_cast<std::uint64_t>(experiment.run.seed);
     run.steps = experiment.train.steps;
     run.loss_scaling = engine::scales_loss(run.mode, experiment.train);
     return run;
   }
 
-  engine::TrainerSetup setup(const RunInfo& run) const { return {experiment.model, run.mode, experiment.train, run.seed}; }
+  engine::TrainerSetup setup(const RunInfo& run) const {
+    return {experiment.model, run.mode, experiment.train, run.seed};
+  }
 
   Experiment experiment;
   std::unique_ptr<Device> device;
@@ -81,7 +85,12 @@ class SingleRun {
  public:
   SingleRun(const Experiment& experiment, Device& device, const engine::Dataset& dataset, const RunInfo& run, Sink sink,
             Watcher& watcher, const std::function<bool()>& stop)
-      : experiment_(experiment), device_(device), dataset_(dataset), run_(run), sink_(std::move(sink)), watcher_(watcher),
+      : experiment_(experiment),
+        device_(device),
+        dataset_(dataset),
+        run_(run),
+        sink_(std::move(sink)),
+        watcher_(watcher),
         stop_(stop) {}
 
   /// Never throws for what goes wrong in the run: that is its status.
@@ -127,7 +136,8 @@ class SingleRun {
     NodeClock clock(topics, faults_, trainer.plan().graph.node_count(), run_.steps > 1 ? 1 : 0);
     const Clock::time_point begin = Clock::now();
     const End end = steps(trainer, recorder, begin);
-    cost_ = {seconds_since(begin), recorder.own_seconds(), clock.own_seconds(), recorder.steps(), clock.sampled_steps()};
+    cost_ = {seconds_since(begin), recorder.own_seconds(), clock.own_seconds(), recorder.steps(),
+             clock.sampled_steps()};
 
     ledger.record_peak(trainer.memory_by_category());
     peak_bytes_ = ledger.peak_bytes();
@@ -145,13 +155,15 @@ class SingleRun {
       faults_.guard("progress", [&] { watcher_.step(run_, result, seconds_since(begin)); });
       if (result.stopped) {
         return {RunStatus::failed, fmt::format("a gradient is not finite in step {}, and {} has no loss scaler "
-                                               "(train.non_finite = \"stop\")", result.iteration, run_.mode.name)};
+                                               "(train.non_finite = \"stop\")",
+                                               result.iteration, run_.mode.name)};
       }
       if (stop_()) return {RunStatus::interrupted, "Ctrl-C or a signal to end"};
       const bool last = i + 1 == run_.steps;
       if (last || (every > 0 && (i + 1) % every == 0)) evaluate(trainer, i + 1);
     }
-    if (const auto step = recorder.diverged_at()) return {RunStatus::finished, fmt::format("diverged at step {}", *step)};
+    if (const auto step = recorder.diverged_at())
+      return {RunStatus::finished, fmt::format("diverged at step {}", *step)};
     return {};
   }
 
@@ -199,7 +211,8 @@ Outcome Runner::run(reports::RunFileWriter& writer, Watcher& watcher, const std:
 
   bool warned = false;
   const auto warn_of_fault = [&] {
-    if (const auto fault = writer.fault(); fault && !warned) spdlog::warn("{}: training goes on, the recording has gaps: {}", writer.path(), *fault);
+    if (const auto fault = writer.fault(); fault && !warned)
+      spdlog::warn("{}: training goes on, the recording has gaps: {}", writer.path(), *fault);
     warned = writer.fault().has_value();
   };
 
@@ -220,7 +233,8 @@ Outcome Runner::run(reports::RunFileWriter& writer, Watcher& watcher, const std:
         ++outcome.failed;
         outcome.failures.push_back(fmt::format("{}, seed {}: {}", run.mode.name, run.seed, end.message));
       }
-      if (seed == 0 && end.status == RunStatus::finished) timing.modes.push_back({run, s.setup(run), single.peak_bytes()});
+      if (seed == 0 && end.status == RunStatus::finished)
+        timing.modes.push_back({run, s.setup(run), single.peak_bytes()});
       if (stop()) outcome.interrupted = true;
       warn_of_fault();
     }
@@ -228,7 +242,7 @@ Outcome Runner::run(reports::RunFileWriter& writer, Watcher& watcher, const std:
   record_watching(sink, watching);
   if (!outcome.interrupted && timing.steps > 0 && !timing.modes.empty()) {
     Faults faults;
-    timing.free_bytes = free_memory_bytes() / 10 * 9;   // some is left to others
+    timing.free_bytes = free_memory_bytes() / 10 * 9;  // some is left to others
     if (!time_modes(timing, sink, watcher, faults, stop)) outcome.interrupted = true;
     if (faults.count() > 0) record_note(sink, std::nullopt, "timing", faults.first());
   }

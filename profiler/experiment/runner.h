@@ -1,4 +1,5 @@
-// Runs an experiment: each mode with each seed is trained, evaluated and recorded, then the modes are timed side by side.
+// Runs an experiment: each mode with each seed is trained, evaluated and recorded, then the modes are timed side by
+// side.
 //
 //   Runner runner(experiment);            // loads the data, plans every mode: the user's mistakes show here
 //   reports::RunFileWriter writer(path);
@@ -24,7 +25,8 @@ struct RunInfo {
   reports::RunId id{};
   engine::Mode mode;
   std::uint64_t seed = 0;
-  std::int64_t seeds = 1;        ///< how many seeds the experiment has
+  std::int64_t seeds = 1;  ///< how many seeds the experiment has, and the first
+  std::uint64_t first_seed = 0;
   std::int64_t steps = 0;
   bool loss_scaling = false;
 };
@@ -47,15 +49,15 @@ class Watcher {
 
 struct Outcome {
   bool interrupted = false;
-  std::int64_t finished = 0;     ///< runs
-  std::int64_t failed = 0;       ///< runs that stopped or threw; the others went on
-  std::vector<std::string> failures;   ///< "fp16, seed 0: …"
+  std::int64_t finished = 0;          ///< runs
+  std::int64_t failed = 0;            ///< runs that stopped or threw; the others went on
+  std::vector<std::string> failures;  ///< "fp16, seed 0: …"
 };
 
 class Runner {
  public:
-  /// Throws UsageError for data that is missing or too short, a pattern that matches no node; Error for a matrix product that
-  /// is wrong on this processor.
+  /// Throws UsageError for data that is missing or too short, a pattern that matches no node; Error for a matrix
+  /// product that is wrong on this processor.
   explicit Runner(const Experiment& experiment);
   ~Runner();
 

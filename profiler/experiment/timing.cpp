@@ -55,8 +55,8 @@ std::vector<std::vector<const TimedMode*>> groups_of(const TimingJob& job, std::
     all.push_back(&mode);
   }
   if (needed <= job.free_bytes || all.size() < 2) return {all};
-  note = fmt::format("all modes at once need {}, {} are free: they are timed one after the other, not in turn", mebibytes(needed),
-                     mebibytes(job.free_bytes));
+  note = fmt::format("all modes at once need {}, {} are free: they are timed one after the other, not in turn",
+                     mebibytes(needed), mebibytes(job.free_bytes));
   std::vector<std::vector<const TimedMode*>> groups;
   for (const TimedMode* mode : all) groups.push_back({mode});
   return groups;
@@ -64,7 +64,8 @@ std::vector<std::vector<const TimedMode*>> groups_of(const TimingJob& job, std::
 
 }  // namespace
 
-bool time_modes(const TimingJob& job, const Sink& sink, Watcher& watcher, Faults& faults, const std::function<bool()>& stop) {
+bool time_modes(const TimingJob& job, const Sink& sink, Watcher& watcher, Faults& faults,
+                const std::function<bool()>& stop) {
   std::string note;
   const auto groups = groups_of(job, note);
   if (!note.empty()) record_note(sink, std::nullopt, "timing order", note);

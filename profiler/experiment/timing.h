@@ -19,20 +19,21 @@ inline constexpr std::int64_t warm_up_steps = 3;
 struct TimedMode {
   RunInfo run;
   engine::TrainerSetup setup;
-  std::int64_t memory_bytes = 0;   ///< of its trainer, as measured in training
+  std::int64_t memory_bytes = 0;  ///< of its trainer, as measured in training
 };
 
 struct TimingJob {
   Device& device;
   const engine::Dataset& dataset;
   std::vector<TimedMode> modes;
-  std::int64_t steps = 10;          ///< timed steps of each mode
-  std::int64_t free_bytes = 0;      ///< memory the trainers may use together
+  std::int64_t steps = 10;      ///< timed steps of each mode
+  std::int64_t free_bytes = 0;  ///< memory the trainers may use together
 };
 
-/// Makes fresh trainers and steps through the modes in rotation, one step of each in turn, so that whatever slows the machine
-/// down slows all modes alike. If the trainers do not fit into free_bytes together, the modes are timed one after the other and
-/// the run file says so. Every sample is pushed, warm-up marked. Returns false if it was stopped.
-bool time_modes(const TimingJob& job, const Sink& sink, Watcher& watcher, Faults& faults, const std::function<bool()>& stop);
+/// Makes fresh trainers and steps through the modes in rotation, one step of each in turn, so that whatever slows the
+/// machine down slows all modes alike. If the trainers do not fit into free_bytes together, the modes are timed one
+/// after the other and the run file says so. Every sample is pushed, warm-up marked. Returns false if it was stopped.
+bool time_modes(const TimingJob& job, const Sink& sink, Watcher& watcher, Faults& faults,
+                const std::function<bool()>& stop);
 
 }  // namespace ulpscope::profiler

@@ -5,7 +5,8 @@
 namespace ulpscope::profiler {
 namespace {
 
-reports::CompletenessRecord record_of(std::optional<reports::RunId> run, const std::string& kind, const std::string& subject) {
+reports::CompletenessRecord record_of(std::optional<reports::RunId> run, const std::string& kind,
+                                      const std::string& subject) {
   reports::CompletenessRecord record;
   record.run = run;
   record.kind = kind;
@@ -14,7 +15,8 @@ reports::CompletenessRecord record_of(std::optional<reports::RunId> run, const s
 }
 
 std::string share_words(double seconds, double of) {
-  return of > 0 ? fmt::format("{:.3f} % of the training time", 100 * seconds / of) : std::string("share of the training time unknown");
+  return of > 0 ? fmt::format("{:.3f} % of the training time", 100 * seconds / of)
+                : std::string("share of the training time unknown");
 }
 
 }  // namespace
@@ -55,7 +57,8 @@ void record_watching(const Sink& sink, const WatchingCost& all) {
   sink(record);
 }
 
-void record_note(const Sink& sink, std::optional<reports::RunId> run, const std::string& subject, const std::string& text) {
+void record_note(const Sink& sink, std::optional<reports::RunId> run, const std::string& subject,
+                 const std::string& text) {
   auto record = record_of(run, "note", subject);
   record.detail = text;
   sink(record);

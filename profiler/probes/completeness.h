@@ -11,9 +11,9 @@ namespace ulpscope::profiler {
 
 /// What watching one run, or all of them, came to.
 struct WatchingCost {
-  double run_seconds = 0.0;        ///< wall time of the steps, evaluations included
-  double recorder_seconds = 0.0;   ///< spent in the recorder
-  double clock_seconds = 0.0;      ///< spent in the clock by node
+  double run_seconds = 0.0;       ///< wall time of the steps, evaluations included
+  double recorder_seconds = 0.0;  ///< spent in the recorder
+  double clock_seconds = 0.0;     ///< spent in the clock by node
   std::int64_t steps = 0;
   std::int64_t clocked_steps = 0;  ///< steps in which nodes were timed
 
@@ -27,6 +27,7 @@ void record_completeness(const Sink& sink, reports::RunId run, const Faults& fau
 void record_watching(const Sink& sink, const WatchingCost& all);
 
 /// A remark about a run, or about the whole file.
-void record_note(const Sink& sink, std::optional<reports::RunId> run, const std::string& subject, const std::string& text);
+void record_note(const Sink& sink, std::optional<reports::RunId> run, const std::string& subject,
+                 const std::string& text);
 
 }  // namespace ulpscope::profiler

@@ -10,7 +10,7 @@ void Faults::note(const char* who, const std::string& what) noexcept {
     if (!first_.empty()) return;
     first_ = std::string(who) + ": " + what;
     spdlog::warn("the recording is incomplete: {}", first_);
-  } catch (...) {   // not even room for the message: the count stands
+  } catch (...) {  // not even room for the message: the count stands
   }
 }
 

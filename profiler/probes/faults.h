@@ -33,7 +33,7 @@ class Faults {
   void note(const char* who, const std::string& what) noexcept;
 
   std::int64_t count() const { return count_; }
-  const std::string& first() const { return first_; }   ///< "recorder: disk full"; empty if there was none
+  const std::string& first() const { return first_; }  ///< "recorder: disk full"; empty if there was none
 
  private:
   std::int64_t count_ = 0;

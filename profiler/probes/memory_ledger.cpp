@@ -9,10 +9,11 @@
 namespace ulpscope::profiler {
 namespace {
 
-/// The run file knows the categories that concern a user. What the engine tells apart beyond them belongs to: the batch and the
-/// step's scalars, to the activations they feed; bytes of the arena that no live value covers, to the workspace.
+/// The run file knows the categories that concern a user. What the engine tells apart beyond them belongs to: the batch
+/// and the step's scalars, to the activations they feed; bytes of the arena that no live value covers, to the
+/// workspace.
 reports::MemoryCategory report_category(std::string name) {
-  std::replace(name.begin(), name.end(), ' ', '_');   // the engine's names are for reading
+  std::replace(name.begin(), name.end(), ' ', '_');  // the engine's names are for reading
   if (const auto known = reports::parse<reports::MemoryCategory>(name)) return *known;
   if (name == "inputs") return reports::MemoryCategory::activations;
   if (name == "gaps") return reports::MemoryCategory::workspace;
@@ -21,7 +22,8 @@ reports::MemoryCategory report_category(std::string name) {
 
 }  // namespace
 
-std::array<reports::Count, reports::memory_category_count> by_report_category(const std::map<std::string, std::int64_t>& bytes) {
+std::array<reports::Count, reports::memory_category_count> by_report_category(
+    const std::map<std::string, std::int64_t>& bytes) {
   std::array<reports::Count, reports::memory_category_count> sums;
   sums.fill(std::int64_t{0});
   for (const auto& [category, count] : bytes) {
@@ -69,10 +71,13 @@ void MemoryLedger::record_peak(const std::map<std::string, std::int64_t>& bytes)
     std::int64_t sum = 0;
     for (const auto& [category, count] : bytes) sum += count;
     if (sum == peak_bytes()) return;
-    faults_.note("memory ledger", fmt::format("categories add up to {} bytes, the allocator's peak is {}", sum, peak_bytes()));
+    faults_.note("memory ledger",
+                 fmt::format("categories add up to {} bytes, the allocator's peak is {}", sum, peak_bytes()));
   });
 }
 
-std::int64_t MemoryLedger::peak_bytes() const { return static_cast<std::int64_t>(device_.peak_bytes()) - bytes_before_; }
+std::int64_t MemoryLedger::peak_bytes() const {
+  return static_cast<std::int64_t>(device_.peak_bytes()) - bytes_before_;
+}
 
 }  // namespace ulpscope::profiler

@@ -12,7 +12,8 @@
 namespace ulpscope::profiler {
 
 /// Bytes by the run file's categories, from the engine's names of categories. Throws Error for a name it does not know.
-std::array<reports::Count, reports::memory_category_count> by_report_category(const std::map<std::string, std::int64_t>& bytes);
+std::array<reports::Count, reports::memory_category_count> by_report_category(
+    const std::map<std::string, std::int64_t>& bytes);
 std::array<reports::Count, reports::memory_category_count> by_report_category(
     const std::map<engine::MemoryCategory, std::int64_t>& bytes);
 

@@ -56,7 +56,7 @@ void Recorder::record_events(const engine::StepResult& result) {
 }
 
 void Recorder::watch_for_divergence(const engine::StepResult& result) {
-  if (diverged_at_ || (result.skipped && !result.stopped)) return;   // a skipped step's loss changes nothing
+  if (diverged_at_ || (result.skipped && !result.stopped)) return;  // a skipped step's loss changes nothing
   const double loss = result.loss;
   if (std::isfinite(loss)) {
     if (!first_loss_) first_loss_ = loss;

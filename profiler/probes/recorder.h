@@ -15,8 +15,8 @@ namespace ulpscope::profiler {
 inline constexpr double runaway_ratio = 2.0;
 inline constexpr std::int64_t runaway_steps = 5;
 
-/// One record for each step, and events: overflow and skip (a gradient was not finite), scale change, divergence (the loss of
-/// an applied step is not finite, or has run away), stop.
+/// One record for each step, and events: overflow and skip (a gradient was not finite), scale change, divergence (the
+/// loss of an applied step is not finite, or has run away), stop.
 class Recorder {
  public:
   /// loss_scaling: the mode has a scaler; without one the loss scale is not recorded. All must outlive the recorder.

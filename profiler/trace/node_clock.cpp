@@ -7,9 +7,8 @@ namespace ulpscope::profiler {
 
 NodeClock::NodeClock(engine::Topics& topics, Faults& faults, std::int32_t nodes, std::int64_t first, std::int64_t every)
     : topics_(topics), faults_(faults), first_(first), every_(every), sums_(static_cast<std::size_t>(nodes)) {
-  on_step_begin_ = topics.step_begin.subscribe([this](const engine::StepBegin& step) {
-    faults_.guard("node clock", [&] { begin_step(step.iteration); });
-  });
+  on_step_begin_ = topics.step_begin.subscribe(
+      [this](const engine::StepBegin& step) { faults_.guard("node clock", [&] { begin_step(step.iteration); }); });
   on_step_end_ = topics.step_end.subscribe([this](const engine::StepResult&) {
     on_node_begin_.end();
     on_node_end_.end();

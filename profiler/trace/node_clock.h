@@ -17,7 +17,8 @@ inline constexpr std::int64_t clock_every = 10;
 class NodeClock {
  public:
   /// Samples step `first` and every `every`-th after it. All must outlive the clock.
-  NodeClock(engine::Topics& topics, Faults& faults, std::int32_t nodes, std::int64_t first, std::int64_t every = clock_every);
+  NodeClock(engine::Topics& topics, Faults& faults, std::int32_t nodes, std::int64_t first,
+            std::int64_t every = clock_every);
 
   /// Calls and seconds of every node that ran, summed over the sampled steps.
   std::vector<reports::NodeTiming> timings(reports::RunId run, reports::Provenance provenance) const;

@@ -54,7 +54,7 @@ int cu_memory(std::size_t* bytes, int) {
 class FakeSystem final : public DriverSystem {
  public:
   bool library = true;
-  std::string missing;                                  // a function
+  std::string missing;  // a function
   std::vector<std::string> files;
   bool permitted = true;
   std::map<std::string, std::string> variables;
@@ -65,11 +65,13 @@ class FakeSystem final : public DriverSystem {
     return library ? const_cast<FakeSystem*>(this) : nullptr;
   }
   void* symbol(void*, const char* name) const override {
-    static const std::map<std::string, void*> all = {
-        {"cuInit", reinterpret_cast<void*>(&cu_init)},           {"cuDriverGetVersion", reinterpret_cast<void*>(&cu_version)},
-        {"cuDeviceGetCount", reinterpret_cast<void*>(&cu_count)}, {"cuDeviceGet", reinterpret_cast<void*>(&cu_get)},
-        {"cuDeviceGetName", reinterpret_cast<void*>(&cu_name)},  {"cuDeviceGetAttribute", reinterpret_cast<void*>(&cu_attribute)},
-        {"cuDeviceTotalMem_v2", reinterpret_cast<void*>(&cu_memory)}};
+    static const std::map<std::string, void*> all = {{"cuInit", reinterpret_cast<void*>(&cu_init)},
+                                                     {"cuDriverGetVersion", reinterpret_cast<void*>(&cu_version)},
+                                                     {"cuDeviceGetCount", reinterpret_cast<void*>(&cu_count)},
+                                                     {"cuDeviceGet", reinterpret_cast<void*>(&cu_get)},
+                                                     {"cuDeviceGetName", reinterpret_cast<void*>(&cu_name)},
+                                                     {"cuDeviceGetAttribute", reinterpret_cast<void*>(&cu_attribute)},
+                                                     {"cuDeviceTotalMem_v2", reinterpret_cast<void*>(&cu_memory)}};
     if (name == missing) return nullptr;
     return all.at(name);
   }

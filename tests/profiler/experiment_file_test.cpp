@@ -140,9 +140,10 @@ TEST(ExperimentFile, EveryKeyIsRead) {
 }
 
 TEST(ExperimentFile, WrittenOutItReadsBackTheSame) {
-  for (const char* toml : {"[data]\npath = 'a \"quoted\" \\path'\n[train]\nlr = 0.1\nepsilon = 1e-300\n[run]\nseed = 9007199254740992",
-                           "[model]\nkind = 'mlp'\nactivation = 'tanh'\n[data]\npath = 'b'\n[train]\nkeep_fp32 = ['x*']\n",
-                           "[data]\npath = 'c'\n[train.scaler]\nfixed = 1\n[run]\noutput = 'ä.ulp'\n"}) {
+  for (const char* toml :
+       {"[data]\npath = 'a \"quoted\" \\path'\n[train]\nlr = 0.1\nepsilon = 1e-300\n[run]\nseed = 9007199254740992",
+        "[model]\nkind = 'mlp'\nactivation = 'tanh'\n[data]\npath = 'b'\n[train]\nkeep_fp32 = ['x*']\n",
+        "[data]\npath = 'c'\n[train.scaler]\nfixed = 1\n[run]\noutput = 'ä.ulp'\n"}) {
     const Experiment once = build(toml);
     const std::string written = to_toml(once);
     EXPECT_EQ(to_toml(build(written, "elsewhere/again.toml")), written);
@@ -171,13 +172,15 @@ TEST(ExperimentFile, UnknownKeyNamesPlaceNearestAndChoices) {
   EXPECT_THAT(mistake_in("[train]\nlearning_rate = 1\n"), HasSubstr("did you mean train.lr?")) << "what others call it";
   EXPECT_THAT(mistake_in("[model]\nn_head = 1\n"), HasSubstr("did you mean model.heads?"));
   EXPECT_THAT(mistake_in("lr = 1\n"), HasSubstr("did you mean train.lr?")) << "the table was forgotten";
-  EXPECT_THAT(mistake_in("[trian]\nlr = 1\n"), StartsWith("dir/gpt.toml:1: unknown table [trian]; did you mean [train]?"));
+  EXPECT_THAT(mistake_in("[trian]\nlr = 1\n"),
+              StartsWith("dir/gpt.toml:1: unknown table [trian]; did you mean [train]?"));
   EXPECT_THAT(mistake_in("[train.scalar]\ninit = 1\n"), HasSubstr("did you mean [train.scaler]?"));
 }
 
 TEST(ExperimentFile, WrongTypeNamesWhatIsTaken) {
   EXPECT_THAT(mistake_in("[train]\nsteps = 'many'\n"),
-              AllOf(StartsWith("dir/gpt.toml:2: train.steps = "), HasSubstr("wrong type"), HasSubstr("a whole number, at least 1")));
+              AllOf(StartsWith("dir/gpt.toml:2: train.steps = "), HasSubstr("wrong type"),
+                    HasSubstr("a whole number, at least 1")));
   EXPECT_THAT(mistake_in("[train]\nsteps = 1.5\n"), HasSubstr("a whole number"));
   EXPECT_THAT(mistake_in("[train]\nlr = true\n"), HasSubstr("a number"));
   EXPECT_THAT(mistake_in("[train]\nnesterov = 1\n"), HasSubstr("true or false"));
@@ -220,7 +223,8 @@ TEST(ExperimentFile, KeysBelongToTheirModel) {
 }
 
 TEST(ExperimentFile, AScaleIsFixedOrDynamic) {
-  EXPECT_THAT(mistake_in("[train.scaler]\nfixed = 8\ninterval = 3\n"), HasSubstr("train.scaler.interval does not go with"));
+  EXPECT_THAT(mistake_in("[train.scaler]\nfixed = 8\ninterval = 3\n"),
+              HasSubstr("train.scaler.interval does not go with"));
   EXPECT_EQ(std::get<scaling::FixedScaling>(build("[train.scaler]\nfixed = 8\n").train.scaler).scale, 8.0f);
 }
 
@@ -249,7 +253,8 @@ TEST(Set, OverridesTheFileWithTheSameErrors) {
   EXPECT_EQ(e.train.steps, 100);
   EXPECT_EQ(std::get<engine::GptConfig>(e.model).attention, "composed");
 
-  EXPECT_THAT(mistake_in_set("train.lr=fast"), AllOf(StartsWith("--set train.lr=fast: train.lr = \"fast\""), HasSubstr("a number")));
+  EXPECT_THAT(mistake_in_set("train.lr=fast"),
+              AllOf(StartsWith("--set train.lr=fast: train.lr = \"fast\""), HasSubstr("a number")));
   EXPECT_THAT(mistake_in_set("train.lr=-1"), HasSubstr("at least 0"));
   EXPECT_THAT(mistake_in_set("train.lr="), HasSubstr("a number"));
   EXPECT_THAT(mistake_in_set("train.lr=1x"), HasSubstr("a number"));

@@ -1,9 +1,9 @@
 #include "profiler/cli/flags.h"
 
-#include <CLI/CLI.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fstream>
 
@@ -42,8 +42,9 @@ std::string mistake(Words words) {
 }
 
 TEST(Flags, OwnFlagsWriteKeys) {
-  const Experiment e = experiment_of({"--model", "mlp", "--data", "a,b", "--data", "c", "--modes", "fp32,bf16", "--steps", "5", "--seeds",
-                                      "3", "--seed", "7", "--threads", "1", "--keep-fp32", "hidden*", "--timing-steps", "20"});
+  const Experiment e = experiment_of(
+      {"--model", "mlp", "--data", "a,b", "--data",    "c", "--modes",     "fp32,bf16", "--steps",        "5",
+       "--seeds", "3",   "--seed", "7",   "--threads", "1", "--keep-fp32", "hidden*",   "--timing-steps", "20"});
   EXPECT_EQ(engine::name(e.model), "mlp");
   EXPECT_EQ(e.data.paths.size(), 3u);
   EXPECT_EQ(e.run.modes, (Words{"fp32", "bf16"}));
@@ -61,10 +62,30 @@ TEST(Flags, HuggingFaceFlagsWriteTheSameKeysInBothSpellings) {
       if (dashes) std::replace(name.begin() + 2, name.end(), '_', '-');
       return name;
     };
-    const Experiment e = gpt({flag("--learning_rate"), "5e-5", flag("--max_steps"), "30", flag("--per_device_train_batch_size"), "2",
-                              flag("--warmup_steps"), "3", flag("--lr_scheduler_type"), "linear", flag("--weight_decay"), "0.01",
-                              flag("--max_grad_norm"), "0.7", flag("--adam_beta1"), "0.8", flag("--adam_beta2"), "0.9",
-                              flag("--adam_epsilon"), "1e-6", "--optim", "adamw_torch", "--seed", "42"});
+    const Experiment e = gpt({flag("--learning_rate"),
+                              "5e-5",
+                              flag("--max_steps"),
+                              "30",
+                              flag("--per_device_train_batch_size"),
+                              "2",
+                              flag("--warmup_steps"),
+                              "3",
+                              flag("--lr_scheduler_type"),
+                              "linear",
+                              flag("--weight_decay"),
+                              "0.01",
+                              flag("--max_grad_norm"),
+                              "0.7",
+                              flag("--adam_beta1"),
+                              "0.8",
+                              flag("--adam_beta2"),
+                              "0.9",
+                              flag("--adam_epsilon"),
+                              "1e-6",
+                              "--optim",
+                              "adamw_torch",
+                              "--seed",
+                              "42"});
     EXPECT_EQ(e.train.schedule.learning_rate, 5e-5);
     EXPECT_EQ(e.train.steps, 30);
     EXPECT_EQ(e.train.batch, 2);
@@ -89,7 +110,8 @@ TEST(Flags, SchedulesAndOptimizersOfHuggingFace) {
   EXPECT_EQ(warm.train.schedule.kind, engine::ScheduleKind::constant);
   EXPECT_EQ(warm.train.schedule.warmup, 9);
   EXPECT_EQ(gpt({"--lr_scheduler_type", "cosine"}).train.schedule.kind, engine::ScheduleKind::cosine);
-  EXPECT_THAT(mistake({"--lr_scheduler_type", "cosin"}), HasSubstr("did you mean cosine? Schedules: linear, cosine, constant, "));
+  EXPECT_THAT(mistake({"--lr_scheduler_type", "cosin"}),
+              HasSubstr("did you mean cosine? Schedules: linear, cosine, constant, "));
   const Experiment sgd = gpt({"--optim", "sgd"});
   EXPECT_EQ(sgd.train.optimizer.kind, engine::OptimizerKind::sgd);
   EXPECT_EQ(sgd.train.optimizer.momentum, 0.0);
@@ -117,7 +139,8 @@ TEST(Flags, AFileAfterAnOptionalFlagIsAFile) {
   EXPECT_EQ(e.train.steps, 11);
   EXPECT_EQ(e.run.modes, Words{"bf16+tf32"});
   EXPECT_EQ(experiment_of({path, "--steps", "12"}).train.steps, 12) << "a flag overrides the file";
-  EXPECT_EQ(experiment_of({path, "--steps", "12", "--set", "train.steps=13"}).train.steps, 13) << "--set overrides both";
+  EXPECT_EQ(experiment_of({path, "--steps", "12", "--set", "train.steps=13"}).train.steps, 13)
+      << "--set overrides both";
 }
 
 TEST(Flags, Mistakes) {

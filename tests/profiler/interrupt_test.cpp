@@ -24,8 +24,9 @@ class InterruptTest : public ::testing::Test {
     std::filesystem::create_directories(folder_);
     std::ofstream text(folder_ + "/text.txt");
     for (int i = 0; i < 300; ++i) text << "some text, line " << i << '\n';
-    std::ofstream(folder_ + "/long.toml") << "[model]\ncontext = 8\nwidth = 16\nlayers = 1\nheads = 2\n[data]\npath = 'text.txt'\n"
-                                             "[train]\nsteps = 100000000\nbatch = 2\n[run]\nthreads = 1\n";
+    std::ofstream(folder_ + "/long.toml")
+        << "[model]\ncontext = 8\nwidth = 16\nlayers = 1\nheads = 2\n[data]\npath = 'text.txt'\n"
+           "[train]\nsteps = 100000000\nbatch = 2\n[run]\nthreads = 1\n";
   }
   void TearDown() override {
     if (child_ > 0) kill(child_, SIGKILL);
@@ -52,7 +53,7 @@ class InterruptTest : public ::testing::Test {
       try {
         const reports::RunFileReader file(output());
         if (!file.runs().empty() && !file.steps(file.runs()[0].id, {.limit = 1}).empty()) return true;
-      } catch (const std::exception&) {   // not there yet
+      } catch (const std::exception&) {  // not there yet
       }
     }
     return false;
@@ -62,7 +63,8 @@ class InterruptTest : public ::testing::Test {
     waitpid(child_, &status, 0);
     child_ = -1;
     char buffer[512];
-    for (ssize_t n = 0; (n = read(err_[0], buffer, sizeof(buffer))) > 0;) said_.append(buffer, static_cast<std::size_t>(n));
+    for (ssize_t n = 0; (n = read(err_[0], buffer, sizeof(buffer))) > 0;)
+      said_.append(buffer, static_cast<std::size_t>(n));
     close(err_[0]);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   }
@@ -94,6 +96,16 @@ TEST_F(InterruptTest, EndsAfterTheStepWithTheFileComplete) {
     EXPECT_EQ(steps.back().step + 1, static_cast<std::int64_t>(steps.size())) << "no step is missing";
     EXPECT_EQ(file.memory(runs[0].id, reports::MemoryKind::peak).size(), 1u);
   }
+}
+
+TEST_F(InterruptTest, TwiceEndsAtOnceAndTheFileStaysReadable) {
+  start();
+  ASSERT_TRUE(wait_for_steps());
+  kill(child_, SIGINT);
+  kill(child_, SIGINT);
+  EXPECT_EQ(wait(), 130);
+  const reports::RunFileReader file(output());
+  EXPECT_FALSE(file.steps(file.runs().at(0).id).empty());
 }
 
 }  // namespace

@@ -24,7 +24,8 @@ std::int64_t sum(const std::array<reports::Count, reports::memory_category_count
 TEST(MemoryLedger, EveryCategoryOfTheEngineHasItsPlace) {
   std::map<engine::MemoryCategory, std::int64_t> bytes;
   std::int64_t total = 0;
-  for (int i = 0; i < engine::memory_category_count; ++i) total += bytes[static_cast<engine::MemoryCategory>(i)] = 1 << i;
+  for (int i = 0; i < engine::memory_category_count; ++i)
+    total += bytes[static_cast<engine::MemoryCategory>(i)] = 1 << i;
   const auto placed = by_report_category(bytes);
   EXPECT_EQ(sum(placed), total) << "no byte is lost";
   EXPECT_EQ(placed[static_cast<std::size_t>(reports::MemoryCategory::master_weights)],

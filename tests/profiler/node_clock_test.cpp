@@ -56,7 +56,7 @@ TEST(NodeClock, NodesThatNeverRanHaveNoRow) {
   const NodeClock clock(topics, faults, 5, 0, 1);
   run_steps(topics, 2, 2);
   EXPECT_EQ(clock.timings(reports::RunId{1}, reports::Provenance::measured).size(), 2u);
-  topics.node_begin.publish({engine::NodeId{99}, 0});   // of another graph: ignored
+  topics.node_begin.publish({engine::NodeId{99}, 0});  // of another graph: ignored
   EXPECT_EQ(faults.count(), 0);
 }
 

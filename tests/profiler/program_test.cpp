@@ -44,9 +44,10 @@ class ProgramTest : public ::testing::Test {
     std::filesystem::create_directories(folder_);
     std::ofstream text(file("text.txt"));
     for (int i = 0; i < 300; ++i) text << "some text, line " << i << '\n';
-    std::ofstream(file("tiny.toml")) << "[model]\ncontext = 8\nwidth = 16\nlayers = 1\nheads = 2\n[data]\npath = 'text.txt'\n"
-                                        "[train]\nsteps = 3\nbatch = 2\nevaluation_batches = 1\n[run]\nmodes = ['fp32', 'bf16']\n"
-                                        "threads = 1\n";
+    std::ofstream(file("tiny.toml"))
+        << "[model]\ncontext = 8\nwidth = 16\nlayers = 1\nheads = 2\n[data]\npath = 'text.txt'\n"
+           "[train]\nsteps = 3\nbatch = 2\nevaluation_batches = 1\n[run]\nmodes = ['fp32', 'bf16']\n"
+           "threads = 1\n";
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
@@ -67,10 +68,13 @@ class ProgramTest : public ::testing::Test {
 
 TEST_F(ProgramTest, UnknownCommandAndFlags) {
   EXPECT_THAT(mistake({}), HasSubstr("Commands: run, plan, compare, info, devices"));
-  EXPECT_THAT(mistake({"comapre"}), AllOf(HasSubstr("unknown command comapre; did you mean compare?"), HasSubstr("devices")));
+  EXPECT_THAT(mistake({"comapre"}),
+              AllOf(HasSubstr("unknown command comapre; did you mean compare?"), HasSubstr("devices")));
   EXPECT_THAT(mistake({"--versoin"}), HasSubstr("did you mean --version?"));
-  EXPECT_THAT(mistake({"run", "--learning_rat", "1"}), HasSubstr("unknown flag --learning_rat; did you mean --learning_rate?"));
-  EXPECT_THAT(mistake({"run", file("tiny.toml"), "--moeds=fp32"}), HasSubstr("unknown flag --moeds; did you mean --modes?"));
+  EXPECT_THAT(mistake({"run", "--learning_rat", "1"}),
+              HasSubstr("unknown flag --learning_rat; did you mean --learning_rate?"));
+  EXPECT_THAT(mistake({"run", file("tiny.toml"), "--moeds=fp32"}),
+              HasSubstr("unknown flag --moeds; did you mean --modes?"));
   EXPECT_THAT(mistake({"plan", file("tiny.toml"), "--mdoe", "fp16"}), HasSubstr("did you mean --mode?"));
   EXPECT_THAT(mistake({"plan", file("tiny.toml"), "second.toml"}), HasSubstr("one argument too many"));
   EXPECT_THAT(mistake({"run", file("tiny.toml"), "--steps"}), HasSubstr("--steps"));
@@ -80,10 +84,12 @@ TEST_F(ProgramTest, UnknownCommandAndFlags) {
 
 TEST_F(ProgramTest, UnknownNamesInTheExperiment) {
   EXPECT_THAT(mistake({"run", file("tiny.toml"), "--modes", "fp32,bf61"}), HasSubstr("did you mean \"bf16\"?"));
-  EXPECT_THAT(mistake({"run", "--model", "gtp", "--data", file("text.txt")}), AllOf(HasSubstr("\"gpt\""), HasSubstr("mlp")));
+  EXPECT_THAT(mistake({"run", "--model", "gtp", "--data", file("text.txt")}),
+              AllOf(HasSubstr("\"gpt\""), HasSubstr("mlp")));
   EXPECT_THAT(mistake({"plan", file("tiny.toml"), "--mode", "fp61"}), HasSubstr("fp16"));
   std::ofstream(file("bad.toml")) << "[train]\nstpes = 3\n";
-  EXPECT_THAT(mistake({"run", file("bad.toml")}), HasSubstr("bad.toml:2: unknown key train.stpes; did you mean train.steps?"));
+  EXPECT_THAT(mistake({"run", file("bad.toml")}),
+              HasSubstr("bad.toml:2: unknown key train.stpes; did you mean train.steps?"));
   EXPECT_THAT(mistake({"run", file("nowhere.toml")}), HasSubstr("No such file"));
   EXPECT_THAT(mistake({"run", file("tiny.toml"), "--set", "model.attention=flash"}), HasSubstr("fused, composed"));
   EXPECT_THAT(mistake({"run", file("tiny.toml"), "--keep-fp32", "no_such*"}), HasSubstr("no_such*"));
@@ -100,7 +106,7 @@ TEST_F(ProgramTest, DataThatIsMissingEmptyOrTooShort) {
 TEST_F(ProgramTest, OutputThatIsThereOrCannotBeWritten) {
   std::ofstream(file("there.ulp")) << "precious";
   EXPECT_THAT(mistake({"run", file("tiny.toml"), "-o", file("there.ulp")}), HasSubstr("--force"));
-  mistake({"run", file("tiny.toml"), "-o", file("there.ulp"), "--force"});   // not a run file: never replaced
+  mistake({"run", file("tiny.toml"), "-o", file("there.ulp"), "--force"});  // not a run file: never replaced
   std::ifstream in(file("there.ulp"));
   std::string content;
   std::getline(in, content);
@@ -132,7 +138,8 @@ TEST_F(ProgramTest, AReadOnlyFolderIsFoundBeforeTraining) {
   close(pipe_ends[1]);
   std::string err;
   char buffer[512];
-  for (ssize_t n = 0; (n = read(pipe_ends[0], buffer, sizeof(buffer))) > 0;) err.append(buffer, static_cast<std::size_t>(n));
+  for (ssize_t n = 0; (n = read(pipe_ends[0], buffer, sizeof(buffer))) > 0;)
+    err.append(buffer, static_cast<std::size_t>(n));
   close(pipe_ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
@@ -193,7 +200,8 @@ TEST_F(ProgramTest, PlanReadsWellAt80Columns) {
     ASSERT_EQ(result.code, exit_ok) << result.err;
     std::istringstream lines(result.out);
     for (std::string line; std::getline(lines, line);) EXPECT_LE(columns(line), text_width) << line;
-    EXPECT_THAT(result.out, AllOf(HasSubstr("forward"), HasSubstr("backward"), HasSubstr("update"), HasSubstr("kept for backward")));
+    EXPECT_THAT(result.out, AllOf(HasSubstr("forward"), HasSubstr("backward"), HasSubstr("update"),
+                                  HasSubstr("kept for backward")));
   }
   EXPECT_THAT(ulpscope({"plan", file("tiny.toml"), "--mode", "tf32"}).out, HasSubstr("multiplied in tf32"));
   const auto plan = nlohmann::json::parse(ulpscope({"plan", file("tiny.toml"), "--mode", "fp16", "--json"}).out);
@@ -216,9 +224,14 @@ TEST_F(ProgramTest, HelpVersionDevices) {
   EXPECT_EQ(help.code, exit_ok);
   for (const char* command : {"run", "plan", "compare", "info", "devices"}) {
     EXPECT_THAT(help.out, HasSubstr(command));
-    EXPECT_EQ(ulpscope({command, "--help"}).code, exit_ok);
+    const Result more = ulpscope({command, "--help"});
+    EXPECT_EQ(more.code, exit_ok);
+    EXPECT_THAT(more.out, HasSubstr(std::string("Usage: ulpscope ") + command));
+    std::istringstream lines(more.out);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(columns(line), text_width) << line;
   }
-  EXPECT_THAT(ulpscope({"run", "--help"}).out, AllOf(HasSubstr("--learning_rate"), HasSubstr("train.scaler.interval"), HasSubstr("--set")));
+  EXPECT_THAT(ulpscope({"run", "--help"}).out,
+              AllOf(HasSubstr("--learning_rate"), HasSubstr("train.scaler.interval"), HasSubstr("--set")));
   const Result devices = ulpscope({"devices"});
   EXPECT_EQ(devices.code, exit_ok);
   EXPECT_THAT(devices.out, AllOf(StartsWith("CPU "), HasSubstr("native"), HasSubstr("emulated")));

@@ -121,7 +121,7 @@ TEST_F(RecorderTest, DivergenceIsSaidOnceAndOnlyWhenItLasts) {
   const Recorder recorder(topics_, sink_, faults_, reports::RunId{1}, false);
   step(good(1));
   for (int i = 0; i < 4; ++i) step(good(2.5f));
-  step(good(1));   // it came back
+  step(good(1));  // it came back
   for (int i = 0; i < 4; ++i) step(good(3.0f));
   EXPECT_EQ(events(), "");
   step(good(3.0f));

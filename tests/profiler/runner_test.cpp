@@ -18,16 +18,16 @@
 namespace ulpscope::profiler {
 namespace {
 
-using ::testing::HasSubstr;
 using reports::RunFileReader;
 using reports::RunFileWriter;
+using ::testing::HasSubstr;
 
 /// A folder of its own with a text of some kilobytes in it.
 class RunnerTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = testing::TempDir() + "ulpscope_runner_" + testing::UnitTest::GetInstance()->current_test_info()->name() + "_" +
-              std::to_string(::getpid());
+    folder_ = testing::TempDir() + "ulpscope_runner_" + testing::UnitTest::GetInstance()->current_test_info()->name() +
+              "_" + std::to_string(::getpid());
     std::filesystem::create_directories(folder_);
     std::ofstream text(folder_ + "/text.txt");
     for (int i = 0; i < 400; ++i) text << "line " << i * 37 % 101 << " of a text\n";
@@ -36,14 +36,16 @@ class RunnerTest : public ::testing::Test {
 
   Experiment experiment(const std::vector<std::string>& assignments) const {
     Settings settings;
-    settings.add_text("[model]\nkind = 'gpt'\ncontext = 8\nwidth = 16\nlayers = 1\nheads = 2\n[data]\npath = 'text.txt'\n"
-                      "[train]\nsteps = 3\nbatch = 2\nevaluation_batches = 2\n[run]\nmodes = ['fp32', 'fp16']\nthreads = 1\n",
-                      folder_ + "/tiny.toml");
+    settings.add_text(
+        "[model]\nkind = 'gpt'\ncontext = 8\nwidth = 16\nlayers = 1\nheads = 2\n[data]\npath = 'text.txt'\n"
+        "[train]\nsteps = 3\nbatch = 2\nevaluation_batches = 2\n[run]\nmodes = ['fp32', 'fp16']\nthreads = 1\n",
+        folder_ + "/tiny.toml");
     for (const std::string& assignment : assignments) settings.add_assignment(assignment);
     return settings.build();
   }
 
-  Outcome run(const Experiment& e, Watcher& watcher, const std::function<bool()>& stop = [] { return false; }) {
+  Outcome run(
+      const Experiment& e, Watcher& watcher, const std::function<bool()>& stop = [] { return false; }) {
     Runner runner(e);
     RunFileWriter writer(path(), {.overwrite = true});
     const Outcome outcome = runner.run(writer, watcher, stop, "ulpscope run tiny.toml");
@@ -137,6 +139,8 @@ TEST_F(RunnerTest, SeedsAreTheSameInEveryModeAndDifferFromEachOther) {
   const RunFileReader file(path());
   const auto runs = file.runs();
   ASSERT_EQ(runs.size(), 4u);
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    EXPECT_EQ(runs[i].seed, i < 2 ? 5 : 6) << "all modes with one seed, then the next";
   std::map<std::pair<std::string, std::int64_t>, double> first;
   for (const auto& r : runs) {
     first[{r.mode, r.seed}] = *file.steps(r.id).front().loss;
@@ -155,7 +159,8 @@ TEST_F(RunnerTest, NothingHeldOutNothingEvaluated) {
 
 TEST_F(RunnerTest, AModeThatStopsIsRecordedAndTheOthersGoOn) {
   // A learning rate that throws the weights of fp32 out of range within a few steps; fp16 skips instead.
-  const Outcome outcome = run(experiment({"train.lr=1e38", "train.steps=6", "train.clip=0", "train.optimizer=sgd", "train.schedule=constant"}));
+  const Outcome outcome = run(
+      experiment({"train.lr=1e38", "train.steps=6", "train.clip=0", "train.optimizer=sgd", "train.schedule=constant"}));
   EXPECT_EQ(outcome.failed, 1);
   ASSERT_EQ(outcome.failures.size(), 1u);
   EXPECT_THAT(outcome.failures[0], HasSubstr("fp32, seed 0"));
@@ -190,7 +195,8 @@ TEST_F(RunnerTest, AWatcherThatThrowsDoesNotStopTraining) {
   } broken;
   EXPECT_EQ(run(experiment({"run.timing_steps=0"}), broken).finished, 2);
   bool said = false;
-  for (const auto& row : RunFileReader(path()).completeness()) said |= row.kind == "fault" && row.detail == "progress: no terminal";
+  for (const auto& row : RunFileReader(path()).completeness())
+    said |= row.kind == "fault" && row.detail == "progress: no terminal";
   EXPECT_TRUE(said);
 }
 
@@ -218,7 +224,8 @@ TEST_F(RunnerTest, ModesThatDoNotFitTogetherAreTimedOneAfterTheOther) {
     std::vector<std::int64_t> order;
     std::vector<std::string> notes;
     const Sink sink = [&](const reports::Record& record) {
-      if (const auto* sample = std::get_if<reports::TimingSample>(&record)) order.push_back(static_cast<std::int64_t>(sample->run));
+      if (const auto* sample = std::get_if<reports::TimingSample>(&record))
+        order.push_back(static_cast<std::int64_t>(sample->run));
       if (const auto* note = std::get_if<reports::CompletenessRecord>(&record)) notes.push_back(note->detail);
     };
     Watcher silent;

@@ -43,7 +43,8 @@ TEST(Progress, LinesStayWithin80ColumnsAndSayWhatTheyShould) {
   result.next_loss_scale = 65536;
   result.tokens = 512;
   const std::string line = Progress::step_line(run, result, 3600.0, 256e6);
-  for (const char* part : {"fp16+tf32", "500000/1000000", "loss 1234.5", "scale 65536", "71.1k tokens/s", "1:00:00 left"}) {
+  for (const char* part :
+       {"fp16+tf32", "500000/1000000", "loss 1234.5", "scale 65536", "71.1k tokens/s", "1:00:00 left"}) {
     EXPECT_NE(line.find(part), std::string::npos) << part << " in " << line;
   }
   std::ostringstream out;
@@ -51,7 +52,8 @@ TEST(Progress, LinesStayWithin80ColumnsAndSayWhatTheyShould) {
   progress.run_begin(run);
   for (int i = 0; i < 3; ++i) progress.step(run, result, 3600.0);
   std::istringstream pieces(out.str());
-  for (std::string piece; std::getline(pieces, piece, '\r');) EXPECT_LT(columns(piece), 80 + 3) << piece;   // 3: erase to the end
+  for (std::string piece; std::getline(pieces, piece, '\r');)
+    EXPECT_LT(columns(piece), 80 + 3) << piece;  // 3: erase to the end
 }
 
 TEST(Progress, WithoutATerminalALineForEachTenth) {
