@@ -9,14 +9,9 @@
 namespace ulpscope::profiler {
 namespace {
 
-/// The run file knows the categories that concern a user. What the engine tells apart beyond them belongs to: the batch
-/// and the step's scalars, to the activations they feed; bytes of the arena that no live value covers, to the
-/// workspace.
 reports::MemoryCategory report_category(std::string name) {
   std::replace(name.begin(), name.end(), ' ', '_');  // the engine's names are for reading
   if (const auto known = reports::parse<reports::MemoryCategory>(name)) return *known;
-  if (name == "inputs") return reports::MemoryCategory::activations;
-  if (name == "gaps") return reports::MemoryCategory::workspace;
   throw Error(fmt::format("the run file has no place for memory of category \"{}\"", name));
 }
 

@@ -44,7 +44,7 @@ std::string experiment_text(const RunRecord& run) {
 
 std::string device_text(const RunRecord& run) {
   std::string words = run.device.empty() ? "unknown device" : run.device;
-  if (run.device_kind == "cpu") words += run.threads ? fmt::format(" (cpu, {} threads)", *run.threads) : " (cpu)";
+  if (run.device_kind == "cpu") words += run.threads ? fmt::format(" (cpu, {} thread{})", *run.threads, *run.threads == 1 ? "" : "s") : " (cpu)";
   return words;
 }
 
@@ -135,11 +135,17 @@ void Builder::add(const RunFileReader& reader) {
 void Builder::warn_of_gaps(const RunFileReader& reader) {
   for (const CompletenessRecord& row : reader.completeness()) {
     if (row.kind == "note") continue;
-    std::string words = fmt::format("{}: {} {}", reader.path(), row.subject, row.kind);
+    const bool cost = row.kind == "observation_cost";
+    std::string words = cost ? fmt::format("{}: watching ({}) cost", reader.path(), row.subject)
+                             : fmt::format("{}: {} {}", reader.path(), row.subject, row.kind);
     if (row.count) words += fmt::format(": {}", *row.count);
-    if (row.seconds) words += fmt::format(": {:.3g} s", *row.seconds);
+    if (row.seconds) words += fmt::format("{} {:.3g} s", cost ? "" : ":", *row.seconds);
     if (!row.detail.empty()) words += fmt::format(" ({})", row.detail);
-    warn(std::move(words));
+    if (cost) {
+      out_.notes.push_back(std::move(words));
+    } else {
+      warn(std::move(words));
+    }
   }
 }
 

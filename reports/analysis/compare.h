@@ -64,6 +64,7 @@ struct Comparison {
   std::vector<Setting> settings{};
   std::vector<ModeResult> modes{};  ///< by setting, then fp32, tf32, fp16, bf16, fp16+tf32, bf16+tf32, others by name
   std::vector<std::string> warnings{};
+  std::vector<std::string> notes{};   ///< of the recording itself: what watching cost
 };
 
 /// Throws UsageError if there is no reader or the files hold no run.

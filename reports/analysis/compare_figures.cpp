@@ -233,8 +233,12 @@ const std::vector<FigureInfo>& comparison_figures() {
        [](M m) -> F { return m.peak_by_category[5]; }},
       {"peak_workspace_bytes", "  workspace", "memory", "B", FigureStyle::bytes, "at the peak",
        [](M m) -> F { return m.peak_by_category[6]; }},
-      {"peak_observation_bytes", "  observation", "memory", "B", FigureStyle::bytes, "at the peak",
+      {"peak_inputs_bytes", "  inputs", "memory", "B", FigureStyle::bytes, "batch, constants, scalars of the step",
        [](M m) -> F { return m.peak_by_category[7]; }},
+      {"peak_gaps_bytes", "  gaps", "memory", "B", FigureStyle::bytes, "alignment and placement, at the peak",
+       [](M m) -> F { return m.peak_by_category[8]; }},
+      {"peak_observation_bytes", "  observation", "memory", "B", FigureStyle::bytes, "at the peak",
+       [](M m) -> F { return m.peak_by_category[9]; }},
   };
   return figures;
 }

@@ -85,6 +85,7 @@ void CsvExporter::write(const Comparison& comparison, std::ostream& out) const {
   }
   for (const std::string& warning : comparison.warnings)
     line(out, {"", "", "", "", "warning", "", warning, "", "", "", "", ""});
+  for (const std::string& note : comparison.notes) line(out, {"", "", "", "", "note", "", note, "", "", "", "", ""});
 }
 
 void CsvExporter::write(const Summary& summary, std::ostream& out) const {

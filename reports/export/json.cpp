@@ -104,6 +104,7 @@ void JsonExporter::write(const Comparison& comparison, std::ostream& out) const 
          {"producers", comparison.producers},
          {"settings", std::move(settings)},
          {"warnings", comparison.warnings},
+         {"notes", comparison.notes},
          {"modes", std::move(modes)},
          {"figures", std::move(meanings)}},
         out);

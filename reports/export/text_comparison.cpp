@@ -179,6 +179,8 @@ void TextExporter::write(const Comparison& comparison, std::ostream& out) const 
   verdicts(comparison, out);
   if (!comparison.warnings.empty()) out << '\n';
   for (const std::string& warning : comparison.warnings) out << wrap(printable(warning) + ".", "Warning: ");
+  if (!comparison.notes.empty()) out << '\n';
+  for (const std::string& note : comparison.notes) out << wrap(printable(note) + ".", "Recording: ");
   legend(comparison, out);
 }
 

@@ -104,7 +104,8 @@ CREATE INDEX event_step ON event (run, step);
 CREATE TABLE memory (
   run INTEGER NOT NULL, kind TEXT NOT NULL, step INTEGER, position INTEGER,
   weights_bytes INTEGER, master_weights_bytes INTEGER, gradients_bytes INTEGER, optimizer_state_bytes INTEGER,
-  activations_bytes INTEGER, casts_bytes INTEGER, workspace_bytes INTEGER, observation_bytes INTEGER,
+  activations_bytes INTEGER, casts_bytes INTEGER, workspace_bytes INTEGER, inputs_bytes INTEGER, gaps_bytes INTEGER,
+  observation_bytes INTEGER,
   total_bytes INTEGER, provenance TEXT NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX memory_key ON memory (run, kind, ifnull(step, -1), ifnull(position, -1));

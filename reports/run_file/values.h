@@ -61,9 +61,11 @@ enum class MemoryCategory : std::uint8_t {
   activations,
   casts,
   workspace,
+  inputs,       ///< the batch, constants, the step's scalars
+  gaps,         ///< bytes of the arena that no live value covers: alignment and placement
   observation
 };
-inline constexpr int memory_category_count = 8;
+inline constexpr int memory_category_count = 10;
 enum class MendStatus : std::uint8_t { verified, refuted, not_tried };
 
 /// The word for a value, as it stands in the file and is printed: "measured", "master_weight" …

@@ -66,11 +66,13 @@ TEST(Update, SgdWithoutMomentumKeepsNoState) {
 TEST(Update, NothingIsCommittedBeforeTheUpdatePhase) {
   Small s = small();
   add_update(s.graph, differentiate(s.graph, s.loss), {});
-  for (const Node& node : s.graph.nodes())
+  for (const Node& node : s.graph.nodes()) {
     for (const ValueId v : node.outputs) {
       const Role role = s.graph.value(v).role;
-      if (role == Role::parameter || role == Role::optimizer_state) EXPECT_EQ(node.phase, Phase::update) << node.name;
+      const bool persistent = role == Role::parameter || role == Role::optimizer_state;
+      EXPECT_TRUE(!persistent || node.phase == Phase::update) << node.name;
     }
+  }
 }
 
 }  // namespace
