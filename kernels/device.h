@@ -24,7 +24,7 @@ struct DeviceDescription {
   std::string name;              ///< "AMD EPYC …", "NVIDIA H200"
   std::string instruction_set;   ///< CPU: the kernels in use, "portable", "avx2", "avx512"; GPU: "sm_90"
   int threads = 1;
-  std::string matmul_library;    ///< "oneDNN 2.6.3"
+  std::string matmul_library;    ///< what computes matrix products: "own kernels (avx512)", "cuBLASLt 13.0"
 };
 
 /// Memory and execution of one device. All memory is 64-byte aligned. Every byte goes through allocate, so that the

@@ -3,7 +3,6 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <atomic>
 
 #include "kernels/cpu/attention_head.h"
 
@@ -57,10 +56,10 @@ Work<T> describe(const Launch& launch, const char* operation, const Tensor& o_li
 
 template <class T>
 struct ForwardScratch {
-  T *q, *k, *v, *scores, *row, *factor, *sums;
+  T *q, *k, *v, *scores, *row, *factor, *sums, *product;
 };
 template <class T>
-ForwardScratch<T> forward_scratch(const Work<T>& w, const Launch& launch, Scratch<T>& s) {
+ForwardScratch<T> forward_scratch(const Work<T>& w, const Launch& launch, InstructionSet set, Scratch<T>& s) {
   const auto copy = [&](int i) {
     const Tensor& t = launch.in[i];
     return s.take(readable<T>(t, w.params->multiply) ? 0 : t.shape[2] * t.shape[3]);
@@ -73,29 +72,31 @@ ForwardScratch<T> forward_scratch(const Work<T>& w, const Launch& launch, Scratc
   f.row = s.take(w.keys);
   f.factor = s.take(w.dropout ? w.scores() : 0);
   f.sums = s.take(w.queries * w.value_width);
+  f.product = s.take(w.product_scratch(set));
   return f;
 }
 
 template <class T>
 void forward_head(Head<T>& head, const Launch& launch, const DropoutStream<T>& stream, const ForwardScratch<T>& s) {
   const Work<T>& w = head.work;
+  head.product_scratch = s.product;
   const Matrix<T> scores{s.scores, w.keys};
-  head.product('N', 'T', w.queries, w.keys, w.width, head.operand(launch.in[0], s.q), head.operand(launch.in[1], s.k),
+  head.product(false, true, w.queries, w.keys, w.width, head.operand(launch.in[0], s.q), head.operand(launch.in[1], s.k),
                scores);
   head.rows.softmax(s.scores, w.queries, w.keys, static_cast<T>(w.params->scale), w.params->causal, s.row);
   if (launch.out_count > 1) head.store(scores, launch.out[1], 1);
   if (w.probs_format != own_format<T>) head.rows.round(s.scores, w.scores(), w.probs_format);
   if (w.dropout) head.rows.dropout_factors(stream, head.item() * w.scores(), s.factor, w.scores());
   head.make_operand(s.scores, s.factor);
-  head.product_into('N', w.keys, {s.scores, w.keys}, head.operand(launch.in[2], s.v), launch.out[0], 0, s.sums);
+  head.product_into(false, w.keys, {s.scores, w.keys}, head.operand(launch.in[2], s.v), launch.out[0], 0, s.sums);
 }
 
 template <class T>
 struct BackwardScratch {
-  T *q, *k, *v, *dout, *probs, *dscores, *factor, *sums;
+  T *q, *k, *v, *dout, *probs, *dscores, *factor, *sums, *product;
 };
 template <class T>
-BackwardScratch<T> backward_scratch(const Work<T>& w, const Launch& launch, Scratch<T>& s) {
+BackwardScratch<T> backward_scratch(const Work<T>& w, const Launch& launch, InstructionSet set, Scratch<T>& s) {
   const auto copy = [&](int i) {
     const Tensor& t = launch.in[i];
     return s.take(readable<T>(t, w.params->multiply) ? 0 : t.shape[2] * t.shape[3]);
@@ -109,18 +110,20 @@ BackwardScratch<T> backward_scratch(const Work<T>& w, const Launch& launch, Scra
   f.dscores = s.take(w.scores());
   f.factor = s.take(w.dropout ? w.scores() : 0);
   f.sums = s.take(std::max(w.queries, w.keys) * std::max(w.width, w.value_width));
+  f.product = s.take(w.product_scratch(set));
   return f;
 }
 
 template <class T>
 void backward_head(Head<T>& head, const Launch& launch, const DropoutStream<T>& stream, const BackwardScratch<T>& s) {
   const Work<T>& w = head.work;
+  head.product_scratch = s.product;
   const Matrix<const T> q = head.operand(launch.in[0], s.q);
   const Matrix<const T> k = head.operand(launch.in[1], s.k);
   const Matrix<const T> v = head.operand(launch.in[2], s.v);
   const Matrix<const T> dout = head.operand(launch.in[4], s.dout);
   head.load(launch.in[3], s.probs, own_format<T>);
-  head.product('N', 'T', w.queries, w.keys, w.value_width, dout, v, {s.dscores, w.keys});
+  head.product(false, true, w.queries, w.keys, w.value_width, dout, v, {s.dscores, w.keys});
   if (w.dropout) {
     head.rows.dropout_factors(stream, head.item() * w.scores(), s.factor, w.scores());
     head.rows.multiply(s.dscores, s.factor, w.scores());
@@ -130,27 +133,25 @@ void backward_head(Head<T>& head, const Launch& launch, const DropoutStream<T>& 
   if (stored != own_format<T>) head.rows.round(s.dscores, w.scores(), stored);
   head.round_for_multiplier(s.dscores, stored);
   head.make_operand(s.probs, s.factor);
-  head.product_into('N', w.keys, {s.dscores, w.keys}, k, launch.out[0], 0, s.sums);
-  head.product_into('T', w.queries, {s.dscores, w.keys}, q, launch.out[1], 1, s.sums);
-  head.product_into('T', w.queries, {s.probs, w.keys}, dout, launch.out[2], 2, s.sums);
+  head.product_into(false, w.keys, {s.dscores, w.keys}, k, launch.out[0], 0, s.sums);
+  head.product_into(true, w.queries, {s.dscores, w.keys}, q, launch.out[1], 1, s.sums);
+  head.product_into(true, w.queries, {s.probs, w.keys}, dout, launch.out[2], 2, s.sums);
 }
 
 /// Runs body(head, scratch) for every head. Observed launches count each run of heads on its own and merge in order.
 template <class T, InstructionSet set, class Body>
-void for_each_head(const Launch& launch, const Work<T>& w, const char* operation, const Body& body) {
+void for_each_head(const Launch& launch, const Work<T>& w, const Body& body) {
   if (w.items() == 0 || w.scores() == 0) return;
   auto* base = static_cast<unsigned char*>(launch.workspace);
   auto* counts = reinterpret_cast<RoundingCounts*>(base);
   const bool counting = launch.counts != nullptr;
   const std::int64_t runs = counting ? w.tallies() : w.items();
-  std::atomic<bool> failed{false};
 #pragma omp parallel num_threads(w.threads)
   {
-    keep_library_single_threaded();
     Scratch<T> scratch{base + w.counts_bytes + w.thread_bytes * static_cast<std::size_t>(omp_get_thread_num())};
     RoundingTally tally[most_outputs];
     RoundingTally* slots[most_outputs] = {};
-    Head<T> head{w, product_lines<T>(set), attention_rows<T>(set)};
+    Head<T> head{w, product_lines<T>(set), attention_rows<T>(set), set};
     head.tally = slots;
 #pragma omp for schedule(dynamic, 1)
     for (std::int64_t run = 0; run < runs; ++run) {
@@ -170,9 +171,7 @@ void for_each_head(const Launch& launch, const Work<T>& w, const char* operation
         counts[run * most_outputs + o] = tally[o].counts;
       }
     }
-    if (!head.good) failed = true;
   }
-  if (failed) report_library_failure(operation);
   for (int o = 0; counting && o < launch.out_count; ++o) {
     if (launch.counts[o] == nullptr) continue;
     for (std::int64_t run = 0; run < runs; ++run) merge_counts(*launch.counts[o], counts[run * most_outputs + o]);
@@ -180,20 +179,20 @@ void for_each_head(const Launch& launch, const Work<T>& w, const char* operation
 }
 
 template <class T>
-Work<T> forward_work(const Launch& launch) {
+Work<T> forward_work(const Launch& launch, InstructionSet set) {
   constexpr const char* operation = "attention";
   if (launch.in_count != 3 || launch.out_count < 1 || launch.out_count > 2) {
     refuse(launch, operation, "takes q, k, v and gives o, probs (optional)");
   }
   Work<T> w = describe<T>(launch, operation, launch.out[0], launch.out_count > 1 ? &launch.out[1] : nullptr);
   Scratch<T> measure;
-  forward_scratch(w, launch, measure);
+  forward_scratch(w, launch, set, measure);
   w.thread_bytes = measure.used;
   return w;
 }
 
 template <class T>
-Work<T> backward_work(const Launch& launch) {
+Work<T> backward_work(const Launch& launch, InstructionSet set) {
   constexpr const char* operation = "attention_backward";
   if (launch.in_count != 5 || launch.out_count != 3)
     refuse(launch, operation, "takes q, k, v, probs, do and gives dq, dk, dv");
@@ -202,7 +201,7 @@ Work<T> backward_work(const Launch& launch) {
     if (launch.out[i].shape != launch.in[i].shape) refuse(launch, operation, "dq, dk, dv have the shapes of q, k, v");
   }
   Scratch<T> measure;
-  backward_scratch(w, launch, measure);
+  backward_scratch(w, launch, set, measure);
   w.thread_bytes = measure.used;
   return w;
 }
@@ -214,29 +213,29 @@ DropoutStream<T> stream_of(const Launch& launch, const Work<T>& w) {
 
 template <class T, InstructionSet set>
 void run_attention(const Launch& launch) {
-  const Work<T> w = forward_work<T>(launch);
+  const Work<T> w = forward_work<T>(launch, set);
   const DropoutStream<T> stream = stream_of(launch, w);
-  for_each_head<T, set>(launch, w, "attention", [&](Head<T>& head, Scratch<T>& scratch) {
-    forward_head(head, launch, stream, forward_scratch(w, launch, scratch));
+  for_each_head<T, set>(launch, w, [&](Head<T>& head, Scratch<T>& scratch) {
+    forward_head(head, launch, stream, forward_scratch(w, launch, set, scratch));
   });
 }
 
 template <class T, InstructionSet set>
 void run_attention_backward(const Launch& launch) {
-  const Work<T> w = backward_work<T>(launch);
+  const Work<T> w = backward_work<T>(launch, set);
   const DropoutStream<T> stream = stream_of(launch, w);
-  for_each_head<T, set>(launch, w, "attention_backward", [&](Head<T>& head, Scratch<T>& scratch) {
-    backward_head(head, launch, stream, backward_scratch(w, launch, scratch));
+  for_each_head<T, set>(launch, w, [&](Head<T>& head, Scratch<T>& scratch) {
+    backward_head(head, launch, stream, backward_scratch(w, launch, set, scratch));
   });
 }
 
-template <class T>
+template <class T, InstructionSet set>
 std::size_t forward_bytes(const Launch& launch) {
-  return forward_work<T>(launch).bytes();
+  return forward_work<T>(launch, set).bytes();
 }
-template <class T>
+template <class T, InstructionSet set>
 std::size_t backward_bytes(const Launch& launch) {
-  return backward_work<T>(launch).bytes();
+  return backward_work<T>(launch, set).bytes();
 }
 
 }  // namespace
@@ -244,11 +243,11 @@ std::size_t backward_bytes(const Launch& launch) {
 namespace cpu {
 template <class T, InstructionSet set>
 Kernel attention_kernel() {
-  return {run_attention<T, set>, forward_bytes<T>};
+  return {run_attention<T, set>, forward_bytes<T, set>};
 }
 template <class T, InstructionSet set>
 Kernel attention_backward_kernel() {
-  return {run_attention_backward<T, set>, backward_bytes<T>};
+  return {run_attention_backward<T, set>, backward_bytes<T, set>};
 }
 #define ULPSCOPE_INSTANTIATE(T, set)                          \
   template Kernel attention_kernel<T, InstructionSet::set>(); \

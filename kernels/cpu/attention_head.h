@@ -45,6 +45,12 @@ struct Work {
 
   std::int64_t items() const { return batch * heads; }
   std::int64_t scores() const { return queries * keys; }
+  /// Of the largest of the products (both directions).
+  std::int64_t product_scratch(InstructionSet set) const {
+    if (std::is_same_v<T, double>) return 0;
+    const std::int64_t longest = std::max(queries, keys), widest = std::max(width, value_width);
+    return std::max(multiply_scratch(set, queries, keys, widest), multiply_scratch(set, longest, widest, longest));
+  }
   std::int64_t tallies() const { return std::min(most_tallies, items()); }
   std::size_t bytes() const { return counts_bytes + thread_bytes * static_cast<std::size_t>(threads); }
 };
@@ -83,9 +89,10 @@ struct Head {
   const Work<T>& work;
   const ProductLines<T>& lines;
   const AttentionRows<T>& rows;
+  InstructionSet set;
   std::int64_t b = 0, h = 0;
   RoundingTally* const* tally = nullptr;  ///< one for each output, null where nobody looks
-  bool good = true;
+  T* product_scratch = nullptr;
 
   std::int64_t item() const { return b * work.heads + h; }
 
@@ -106,20 +113,20 @@ struct Head {
     }
   }
 
-  void product(char trans_a, char trans_b, std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> x,
-               Matrix<const T> y, Matrix<T> z) {
-    good = multiply_block(trans_a, trans_b, m, n, k, x.data, x.stride, y.data, y.stride, z.data, z.stride) && good;
+  void product(bool trans_a, bool trans_b, std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> x,
+               Matrix<const T> y, Matrix<T> z) const {
+    multiply_block(set, trans_a, trans_b, m, n, k, x.data, x.stride, y.data, y.stride, z.data, z.stride, product_scratch);
   }
 
   /// z = op(x) y, rounded once into output `index`.
-  void product_into(char trans_a, std::int64_t k, Matrix<const T> x, Matrix<const T> y, const Tensor& out, int index,
-                    T* sums) {
+  void product_into(bool trans_a, std::int64_t k, Matrix<const T> x, Matrix<const T> y, const Tensor& out, int index,
+                    T* sums) const {
     const std::int64_t m = out.shape[2];
     const std::int64_t n = out.shape[3];
     const bool in_place = out.format == own_format<T> && plain_lines<T>(out);
     const Matrix<T> z =
         in_place ? Matrix<T>{static_cast<T*>(line_of(out, b, h, 0)), m == 1 ? n : out.stride[2]} : Matrix<T>{sums, n};
-    product(trans_a, 'N', m, n, k, x, y, z);
+    product(trans_a, false, m, n, k, x, y, z);
     if (!in_place || tally[index] != nullptr) store(z, out, index);
   }
   void store(Matrix<T> from, const Tensor& out, int index) const {

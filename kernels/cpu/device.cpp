@@ -59,7 +59,7 @@ class CpuDevice : public Device {
     description_.name = processor_name();
     description_.instruction_set = ulpscope::name(set);
     description_.threads = options.threads > 0 ? options.threads : usable_processors();
-    description_.matmul_library = ulpscope::matmul_library();
+    description_.matmul_library = ulpscope::matmul_library(set);
     register_cpu_kernels(kernels_, set);
     register_cpu_products(kernels_, set);
   }

@@ -1,14 +1,11 @@
 #include "kernels/cpu/matmul_plan.h"
 
-#include <algorithm>
 #include <string>
 
 #include "kernels/error.h"
 
 namespace ulpscope {
 namespace {
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 [[noreturn]] void refuse(const Launch& launch, const std::string& why) {
   std::string views;
@@ -61,43 +58,6 @@ void merge_batch_into_rows(MatmulPlan& p) {
   }
 }
 
-/// Blocks are as large as leaves 32 of them to share out, but not smaller than 64 x 96 or a million multiplications,
-/// below which copying operands into sgemm's own layout costs more than it gains (measured on 2 cores: 2-10 % slower
-/// than one multi-threaded call; 32 rather than 16 blocks cost 2 % there and keep 32 cores busy). A long sum over few
-/// blocks, as weight gradients of small models are, is cut along K too; the parts are added in ascending order.
-void choose_blocks(MatmulPlan& p) {
-  constexpr std::int64_t enough = 32;
-  std::int64_t rows = 256;
-  std::int64_t columns = 480;
-  const auto blocks = [&] { return p.products() * ceil_div(p.m, rows) * ceil_div(p.n, columns); };
-  rows = std::min(rows, std::max<std::int64_t>(p.m, 1));
-  columns = std::min(columns, std::max<std::int64_t>(p.n, 1));
-  while (blocks() < enough && rows * columns * p.k >= 2000000) {
-    if (columns > 96 && (columns >= 2 * rows || rows <= 64)) {
-      columns = std::max<std::int64_t>(96, ceil_div(columns, 2 * 48) * 48);  // 48: the width of sgemm's AVX-512 kernel
-    } else if (rows > 64) {
-      rows = std::max<std::int64_t>(64, ceil_div(rows, 2 * 8) * 8);
-    } else {
-      break;
-    }
-  }
-  const auto even = [](std::int64_t length, std::int64_t block, std::int64_t unit) {  // no small remainder at the end
-    const std::int64_t blocks_needed = std::max<std::int64_t>(1, ceil_div(length, block));
-    return std::max<std::int64_t>(1, ceil_div(ceil_div(length, blocks_needed), unit) * unit);
-  };
-  p.block_rows = rows = even(p.m, rows, 8);
-  p.block_columns = columns = even(p.n, columns, 48);
-  p.row_blocks = ceil_div(p.m, rows);
-  p.column_blocks = ceil_div(p.n, columns);
-  p.depth_blocks = 1;
-  constexpr std::int64_t long_sum = 1024;
-  if (blocks() < enough / 2 && p.k >= 2 * long_sum) {
-    p.depth_blocks = std::min(p.k / long_sum, ceil_div(enough / 2, std::max<std::int64_t>(blocks(), 1)));
-  }
-  p.block_depth = std::max<std::int64_t>(1, ceil_div(ceil_div(p.k, p.depth_blocks), 64) * 64);
-  p.depth_blocks = std::max<std::int64_t>(1, ceil_div(p.k, p.block_depth));
-}
-
 }  // namespace
 
 MatmulPlan plan_matmul(const Launch& launch) {
@@ -123,7 +83,6 @@ MatmulPlan plan_matmul(const Launch& launch) {
       refuse(launch, "the bias is not [N]");
   }
   merge_batch_into_rows(p);
-  choose_blocks(p);
   return p;
 }
 

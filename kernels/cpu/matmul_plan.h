@@ -1,4 +1,4 @@
-// How one matrix product is cut up: from shapes, formats and strides alone, never from the number of threads.
+// What one matrix product is: its operands as stacks of matrices, checked and simplified.
 #pragma once
 
 #include <array>
@@ -36,14 +36,11 @@ struct MatmulPlan {
   Format multiply = Format::fp32;
   const Tensor* bias = nullptr;
 
-  std::int64_t block_rows = 0, block_columns = 0, block_depth = 0;
-  std::int64_t row_blocks = 0, column_blocks = 0, depth_blocks = 0;  ///< for each matrix of the batch
-
   std::int64_t products() const { return batch[0] * batch[1]; }
   std::int64_t result_elements() const { return products() * m * n; }
 };
 
-/// Checks the views and finds the blocks. Throws Error naming the views that do not fit.
+/// Checks the views. Throws Error naming the views that do not fit.
 MatmulPlan plan_matmul(const Launch& launch);
 
 /// Whether values of `from` must be rounded to become operands of a multiplier that sees `multiply`: some of them are

@@ -3,12 +3,15 @@ target_sources(ulpscope_kernels PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/attention.cpp
   ${CMAKE_CURRENT_LIST_DIR}/device.cpp
   ${CMAKE_CURRENT_LIST_DIR}/matmul.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/matmul_library.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/matmul_double.cpp
   ${CMAKE_CURRENT_LIST_DIR}/matmul_plan.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/multiply.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/product.cpp
   ${CMAKE_CURRENT_LIST_DIR}/self_test.cpp)
-target_link_libraries(ulpscope_kernels PUBLIC OpenMP::OpenMP_CXX PRIVATE ulpscope_dnnl)
+target_link_libraries(ulpscope_kernels PUBLIC OpenMP::OpenMP_CXX)
 
-set(product_isa_sources ${CMAKE_CURRENT_LIST_DIR}/attention_rows.cpp ${CMAKE_CURRENT_LIST_DIR}/matmul_lines.cpp)
+set(product_isa_sources ${CMAKE_CURRENT_LIST_DIR}/attention_rows.cpp ${CMAKE_CURRENT_LIST_DIR}/matmul_lines.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/product_isa.cpp)
 if(TARGET ulpscope_kernels_portable)
   foreach(isa portable avx2 avx512)
     if(TARGET ulpscope_kernels_${isa})

@@ -1,5 +1,4 @@
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -89,7 +88,6 @@ class Tester {
       for (const bool trans_a : {false, true}) {
         for (const bool trans_b : {false, true}) {
           for (const Format format : {Format::fp32, Format::fp16, Format::bf16}) {
-            if (format != Format::fp32 && trans_a != trans_b) continue;
             const MatmulParams params{trans_a, trans_b, format};
             const std::vector<float> got = multiply(c, arranged(a, c.batch, c.m, c.k, trans_a),
                                                     arranged(b, c.batch, c.k, c.n, trans_b), format, params);
@@ -173,15 +171,17 @@ class Tester {
       return std::to_string(rows) + "x" + std::to_string(columns) + (transposed ? "^T" : "");
     };
     const DeviceDescription& d = device_.description();
-    const char* set = std::getenv("DNNL_MAX_CPU_ISA");
-    const bool limited = set != nullptr && std::string(set) != "DEFAULT" && std::string(set) != "ALL";
+    const bool portable = d.instruction_set == "portable";
+    const std::string remedy =
+        portable ? "Use another machine: this processor or its memory is faulty"
+                 : "Set ULPSCOPE_ISA=" + std::string(d.instruction_set == "avx512" ? "avx2" : "portable") +
+                       " in the environment and start again";
     throw Error(
         "the matrix product of " + d.matmul_library + " is wrong on this processor (" + d.name + "): " + c.kind + " " +
         matrix(c.m, c.k, params.trans_a) + " by " + matrix(c.k, c.n, params.trans_b) +
         (c.batch > 1 ? ", " + std::to_string(c.batch) + " of them" : "") + ", operands " + name(format) +
         ", multiplied as " + name(params.multiply) + ", gave " + text(got) + " where " + text(right) +
-        " is exact. Nothing computed with it can be trusted. Set DNNL_MAX_CPU_ISA=" + (limited ? "SSE41" : "AVX2") +
-        " in the environment and start again, or update the library (package libdnnl-dev)");
+        " is exact. Nothing computed with it can be trusted. " + remedy);
   }
 
   Device& device_;

@@ -33,7 +33,8 @@ InstructionSet parse_instruction_set(std::string_view text) {
 
 bool available(InstructionSet set) {
 #if defined(__x86_64__)
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2");
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2") &&
+                    __builtin_cpu_supports("fma");
   switch (set) {
     case InstructionSet::portable:
       return true;

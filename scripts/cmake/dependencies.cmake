@@ -2,13 +2,6 @@
 find_package(Threads REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 
-# libdnnl-dev. Not through its CMake package: Debian's asks for OpenCL headers that nothing here needs.
-find_path(ULPSCOPE_DNNL_INCLUDE oneapi/dnnl/dnnl.h REQUIRED)
-find_library(ULPSCOPE_DNNL_LIBRARY dnnl REQUIRED)
-add_library(ulpscope_dnnl INTERFACE)
-target_include_directories(ulpscope_dnnl SYSTEM INTERFACE "${ULPSCOPE_DNNL_INCLUDE}")
-target_link_libraries(ulpscope_dnnl INTERFACE "${ULPSCOPE_DNNL_LIBRARY}")
-
 find_package(SQLite3 REQUIRED)                # libsqlite3-dev
 find_package(nlohmann_json CONFIG REQUIRED)   # nlohmann-json3-dev
 find_package(tomlplusplus CONFIG REQUIRED)    # libtomlplusplus-dev

@@ -3,8 +3,9 @@
 # Such a source must not define anything with external linkage outside that namespace (tests/house checks the objects):
 # the linker could otherwise keep the AVX-512 copy of a function and run it on a processor without AVX-512.
 set(ULPSCOPE_ISA_portable "")
-set(ULPSCOPE_ISA_avx2 -mavx2 -mf16c -mbmi2)
-set(ULPSCOPE_ISA_avx512 -mavx2 -mf16c -mbmi2 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
+# -mfma is for the matrix product, which asks for it by name; nothing is contracted (-ffp-contract=off).
+set(ULPSCOPE_ISA_avx2 -mavx2 -mf16c -mbmi2 -mfma)
+set(ULPSCOPE_ISA_avx512 -mavx2 -mf16c -mbmi2 -mfma -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
 
 function(ulpscope_isa_sources target)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")

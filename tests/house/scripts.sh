@@ -26,7 +26,7 @@ done
 
 printf 'PRETTY_NAME="Fedora Linux 40"\nID=fedora\n' >"$scratch/fedora"
 expect 0 'Fedora Linux 40: not Debian or Ubuntu' env ULPSCOPE_OS_RELEASE="$scratch/fedora" bash "$root/scripts/setup"
-expect 0 'oneDNN' env ULPSCOPE_OS_RELEASE="$scratch/fedora" bash "$root/scripts/setup"
+expect 0 'SQLite 3' env ULPSCOPE_OS_RELEASE="$scratch/fedora" bash "$root/scripts/setup"
 
 # A package manager that knows nothing, and one where all is installed.
 printf 'PRETTY_NAME="Ubuntu 24.04"\nID=ubuntu\nID_LIKE=debian\n' >"$scratch/ubuntu"

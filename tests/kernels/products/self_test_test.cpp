@@ -88,8 +88,8 @@ TEST(MatmulSelfTest, NamesLibraryProcessorShapeAndRemedy) {
     FAIL();
   } catch (const Error& e) {
     const std::string message = e.what();
-    for (const std::string& part : {matmul_library(), device.description().name, std::string("24x4500"),
-                                    std::string("4500x40"), std::string("DNNL_MAX_CPU_ISA="), std::string("libdnnl")}) {
+    for (const std::string& part : {device.description().matmul_library, device.description().name, std::string("24x4500"),
+                                    std::string("4500x40"), std::string("Nothing computed with it can be trusted")}) {
       EXPECT_NE(message.find(part), std::string::npos) << part << " not in: " << message;
     }
   }
