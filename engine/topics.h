@@ -16,17 +16,23 @@ struct RoundingCounts;
 
 namespace ulpscope::engine {
 
-/// Ends the subscription when it goes out of scope.
+/// Ends the subscription when it goes out of scope. One owner: it can be moved, not copied.
 class Subscription {
  public:
   Subscription() = default;
   explicit Subscription(std::shared_ptr<void> held) : held_(std::move(held)) {}
+  Subscription(Subscription&&) noexcept = default;
+  Subscription& operator=(Subscription&&) noexcept = default;
+  Subscription(const Subscription&) = delete;
+  Subscription& operator=(const Subscription&) = delete;
   void end() { held_.reset(); }
 
  private:
   std::shared_ptr<void> held_;
 };
 
+/// Listeners may subscribe, end any subscription (their own too) and publish while an event is announced: one that
+/// subscribes during an event hears the next one; one that ended hears nothing more.
 template <class Event>
 class Topic {
  public:
@@ -40,18 +46,29 @@ class Topic {
   bool silent() const { return listeners_.empty(); }
   void publish(const Event& event) {
     if (listeners_.empty()) return;
-    for (std::size_t i = 0; i < listeners_.size();) {
-      if (const auto held = listeners_[i].lock()) {
-        (*held)(event);
-        ++i;
-      } else {
-        listeners_.erase(listeners_.begin() + static_cast<std::ptrdiff_t>(i));
-      }
-    }
+    const Depth depth(*this);
+    const std::size_t count = listeners_.size();
+    for (std::size_t i = 0; i < count; ++i)
+      if (const auto held = listeners_[i].lock()) (*held)(event);
   }
 
  private:
+  /// Positions stay valid while any event is announced: what has ended is removed after the outermost one.
+  class Depth {
+   public:
+    explicit Depth(Topic& topic) : topic_(topic) { ++topic_.depth_; }
+    ~Depth() {
+      if (--topic_.depth_ == 0) std::erase_if(topic_.listeners_, [](const auto& l) { return l.expired(); });
+    }
+    Depth(const Depth&) = delete;
+    Depth& operator=(const Depth&) = delete;
+
+   private:
+    Topic& topic_;
+  };
+
   std::vector<std::weak_ptr<Listener>> listeners_;
+  int depth_ = 0;
 };
 
 /// What a training step did. Published after its commit (or skip).
@@ -74,17 +91,27 @@ struct StepResult {
 struct StepBegin {
   std::int64_t iteration = 0;
 };
+/// Which execution of the program an event belongs to.
+struct Execution {
+  std::int64_t iteration = 0;
+  std::int32_t micro_batch = 0;
+  std::int32_t attempt = 0;       ///< 0: the first execution of the step, 1: its replay
+};
 /// A node is about to run or has run.
 struct NodeEvent {
   NodeId node;
   std::int64_t iteration = 0;
+  std::int32_t micro_batch = 0;
+  std::int32_t attempt = 0;       ///< as in Execution
 };
 /// An observed output of a node: what rounding did to it.
 struct TensorEvent {
   NodeId node;
   ValueId value;
   std::int64_t iteration = 0;
-  const RoundingCounts* counts = nullptr;
+  std::int32_t micro_batch = 0;
+  std::int32_t attempt = 0;       ///< as in Execution
+  const RoundingCounts* counts = nullptr;   ///< valid during the callback only: copy what is to be kept
 };
 
 struct Topics {

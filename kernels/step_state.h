@@ -9,7 +9,7 @@ namespace ulpscope {
 struct StepState {
   float loss_scale = 1.0f;         ///< S: the loss is multiplied by it
   float inverse_scale = 1.0f;      ///< float32(1 / double(S)), as PyTorch's unscale_ computes it
-  float learning_rate = 0.0f;
+  double learning_rate = 0.0;      ///< double, as PyTorch keeps it: optimizers round what they derive from it, once
   float gradient_norm = 0.0f;      ///< out: global 2-norm of the unscaled gradients
   float clip_coefficient = 1.0f;   ///< out: min(1, max_norm / (norm + 1e-6)); 1 without clipping
   std::int32_t finite = 1;         ///< out: 1 if every unscaled parameter gradient is finite

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 
 #include "kernels/formats/format.h"
@@ -19,9 +20,9 @@ struct Shape {
   std::array<std::int64_t, max_rank> dim{};
 
   Shape() = default;
-  Shape(std::initializer_list<std::int64_t> dims) {
-    for (const std::int64_t d : dims) dim[static_cast<std::size_t>(rank++)] = d;
-  }
+  /// Both throw UsageError for more than max_rank dimensions and for a negative one.
+  Shape(std::initializer_list<std::int64_t> dims) : Shape(std::span<const std::int64_t>(dims.begin(), dims.size())) {}
+  explicit Shape(std::span<const std::int64_t> dims);
 
   std::int64_t operator[](int axis) const { return dim[static_cast<std::size_t>(axis < 0 ? rank + axis : axis)]; }
   std::int64_t& operator[](int axis) { return dim[static_cast<std::size_t>(axis < 0 ? rank + axis : axis)]; }

@@ -6,6 +6,7 @@
 
 #include "engine/data/dataset.h"
 #include "engine/data/text_files.h"
+#include "engine/streams.h"
 #include "kernels/error.h"
 #include "kernels/math/random.h"
 
@@ -49,7 +50,7 @@ class TextDataset final : public Dataset {
 
   void training_batch(const BatchKey& key, std::span<const Tensor> inputs) const override {
     const std::int64_t batch = check(inputs);
-    const std::uint64_t random_key = math::random_key(key.seed, math::hash_name("data"));
+    const std::uint64_t random_key = math::random_key(key.seed, batch_stream("text"));
     const std::int64_t offsets = training_ - options_.context;   // the window's target still is a training byte
     for (std::int64_t row = 0; row < batch; ++row)
       copy_window(below(random_key, static_cast<std::uint64_t>(row), key, offsets), row, inputs);

@@ -1,7 +1,5 @@
 #include "engine/graph/graph.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "engine/graph/operator.h"
@@ -36,8 +34,11 @@ const char* name(Phase phase) {
 }
 
 ValueId Graph::add_value(Value value) {
+  const ValueId id{static_cast<std::int32_t>(values_.size())};
+  if (!by_name_.emplace(value.name, id).second)
+    throw UsageError(fmt::format("a value named '{}' is there already: the {} needs another name", value.name, name(value.role)));
   values_.push_back(std::move(value));
-  return ValueId{static_cast<std::int32_t>(values_.size()) - 1};
+  return id;
 }
 
 ValueId Graph::add_input(std::string name, const Shape& shape, Format format) {
@@ -53,28 +54,36 @@ ValueId Graph::add_optimizer_state(std::string name, const Shape& shape, Format 
   return add_value({std::move(name), shape, format, Role::optimizer_state, {}, {}, {}});
 }
 
-std::string Graph::unique_node_name(std::string name) const {
-  const auto taken = [&](const std::string& n) {
-    return std::any_of(nodes_.begin(), nodes_.end(), [&](const Node& node) { return node.name == n; });
+namespace {
+
+std::string output_name(const std::string& node, std::size_t i) { return i == 0 ? node : fmt::format("{}:{}", node, i); }
+
+}  // namespace
+
+std::string Graph::free_name(const std::string& name, std::size_t outputs) const {
+  const auto is_free = [&](const std::string& n) {
+    for (std::size_t i = 0; i < outputs; ++i)
+      if (by_name_.contains(output_name(n, i))) return false;
+    return true;
   };
-  if (!taken(name)) return name;
+  if (is_free(name)) return name;
   for (int i = 2;; ++i)
-    if (std::string numbered = fmt::format("{}.{}", name, i); !taken(numbered)) return numbered;
+    if (std::string numbered = fmt::format("{}.{}", name, i); is_free(numbered)) return numbered;
 }
 
 NodeId Graph::add_node(Node node) {
-  node.name = unique_node_name(std::move(node.name));
   const NodeId id{static_cast<std::int32_t>(nodes_.size())};
-  const std::vector<ValueType> types = node.op->infer(*this, node);
+  const std::vector<ValueType> types = infer_types(*this, node);
+  node.name = free_name(node.name, types.size());
   for (std::size_t i = 0; i < types.size(); ++i) {
     Value value;
-    value.name = i == 0 ? node.name : fmt::format("{}:{}", node.name, i);
+    value.name = output_name(node.name, i);
     value.shape = types[i].shape;
     value.format = types[i].format;
     value.role = node.phase == Phase::backward && node.op->output_role == Role::activation ? Role::gradient
                                                                                            : node.op->output_role;
     value.producer = id;
-    const int shared = node.op->in_place_all                ? static_cast<int>(i)
+    const int shared = node.op->in_place_all          ? static_cast<int>(i)
                        : i < node.op->in_place.size() ? node.op->in_place[i]
                                                       : -1;
     if (shared >= 0) {
@@ -89,7 +98,7 @@ NodeId Graph::add_node(Node node) {
 
 NodeId Graph::add_node(std::string_view op, std::string name, std::vector<ValueId> inputs, Attributes attributes) {
   Node node;
-  node.op = &operators().find(op);
+  node.op = &operators().find_for_model(op);
   node.name = std::move(name);
   node.inputs = std::move(inputs);
   node.attributes = std::move(attributes);
@@ -101,8 +110,7 @@ ValueId Graph::apply(std::string_view op, std::string name, std::vector<ValueId>
 }
 
 ValueId Graph::find(std::string_view name) const {
-  for (std::size_t i = 0; i < values_.size(); ++i)
-    if (values_[i].name == name) return ValueId{static_cast<std::int32_t>(i)};
+  if (const auto it = by_name_.find(std::string(name)); it != by_name_.end()) return it->second;
   std::vector<std::string> names;
   for (const Value& v : values_) names.push_back(v.name);
   throw Error(fmt::format("no value is named '{}'; the nearest is '{}'", name, nearest(name, names)));

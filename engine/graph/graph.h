@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/graph/attributes.h"
@@ -44,7 +45,7 @@ struct Initial {
 };
 
 struct Value {
-  std::string name;
+  std::string name;              ///< unique in its graph
   Shape shape;
   Format format = Format::fp32;
   Role role = Role::activation;
@@ -55,7 +56,7 @@ struct Value {
 
 struct Node {
   const Operator* op = nullptr;
-  std::string name;              ///< unique: "block0.attn.qkv"; backward nodes: "block0.attn.qkv.dx"
+  std::string name;              ///< unique, also against values: "block0.attn.qkv"; backward nodes: "block0.attn.qkv.dx"
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
   Attributes attributes;
@@ -67,15 +68,18 @@ struct Node {
 
 class Graph {
  public:
+  /// Values without a producer. Names are identity (weights are drawn, stored and found by them): a name that is taken is
+  /// refused with a UsageError.
   ValueId add_input(std::string name, const Shape& shape, Format format);
   ValueId add_parameter(std::string name, const Shape& shape, Initial initial, Format format = Format::fp32);
   ValueId add_constant(std::string name, const Shape& shape, Initial initial, Format format = Format::fp32);
   ValueId add_optimizer_state(std::string name, const Shape& shape, Format format = Format::fp32);
 
-  /// Appends a node. Shapes and formats of the outputs come from the operator's inference; throws UsageError naming the
-  /// node when they do not fit. Output values are named after the node (":1", ":2" … for further outputs).
+  /// Appends a node of a model. Shapes and formats of the outputs come from the operator's inference; throws UsageError
+  /// naming the node when number, kind, shape or attributes do not fit, and for operators that only passes use. A name that
+  /// is taken is numbered (".2", ".3" …). Output values are named after the node (":1", ":2" … for further outputs).
   NodeId add_node(std::string_view op, std::string name, std::vector<ValueId> inputs, Attributes attributes = {});
-  /// Appends a node with a given phase and link; otherwise as add_node.
+  /// For passes: appends a node with a given phase and link, of any operator; otherwise as add_node.
   NodeId add_node(Node prototype);
   /// add_node, and its first output.
   ValueId apply(std::string_view op, std::string name, std::vector<ValueId> inputs, Attributes attributes = {});
@@ -89,17 +93,21 @@ class Graph {
   std::span<const Node> nodes() const { return nodes_; }
   std::span<const Value> values() const { return values_; }
 
-  /// Finds a value by name; throws Error listing near names.
+  /// Finds a value by name; throws Error with the nearest name.
   ValueId find(std::string_view name) const;
+  /// Whether a value has this name.
+  bool contains(std::string_view name) const { return by_name_.contains(std::string(name)); }
+  /// `name` if no value has it, else with the first number that makes it free: for what passes add.
+  std::string free_name(const std::string& name, std::size_t outputs = 1) const;
   std::vector<ValueId> with_role(Role role) const;
   /// The value that owns the memory of this one.
   ValueId memory_owner(ValueId id) const;
 
  private:
   ValueId add_value(Value value);
-  std::string unique_node_name(std::string name) const;
   std::vector<Value> values_;
   std::vector<Node> nodes_;
+  std::unordered_map<std::string, ValueId> by_name_;   // a node has the name of its first output
 };
 
 /// One line per node: for tests and for reading what a pass did.

@@ -9,6 +9,49 @@
 #include "kernels/nearest.h"
 
 namespace ulpscope::engine {
+namespace {
+
+/// A UsageError that already names the node.
+class NodeError : public UsageError {
+ public:
+  using UsageError::UsageError;
+};
+
+std::string count_in_words(const Operator& op) {
+  if (op.max_inputs == any_number) return fmt::format("at least {} input{}", op.min_inputs, op.min_inputs == 1 ? "" : "s");
+  if (op.min_inputs != op.max_inputs) return fmt::format("{} to {} inputs", op.min_inputs, op.max_inputs);
+  return fmt::format("{} input{}", op.min_inputs, op.min_inputs == 1 ? "" : "s");
+}
+
+void check_inputs(const Graph& graph, const Node& node) {
+  const Operator& op = *node.op;
+  const int given = static_cast<int>(node.inputs.size());
+  for (int i = 0; i < given; ++i) {
+    const ValueId v = node.inputs[static_cast<std::size_t>(i)];
+    if (!v || v.index >= graph.value_count())
+      throw NodeError(fmt::format("node '{}' ({}): input {} is no value of this graph", node.name, op.name, i));
+  }
+  if (given < op.min_inputs || given > op.max_inputs)
+    refuse(graph, node, fmt::format("takes {}, not {}", count_in_words(op), given));
+  for (int i = 0; i < given && !op.any_kind; ++i) {
+    const bool index = i < 32 && (op.index_inputs >> i & 1u) != 0;
+    if (is_float(graph.value(node.inputs[static_cast<std::size_t>(i)]).format) == index)
+      refuse(graph, node, fmt::format("input {} must hold {}", i, index ? "i32 indices" : "numbers, not indices"));
+  }
+}
+
+}  // namespace
+
+std::vector<ValueType> infer_types(const Graph& graph, const Node& node) {
+  check_inputs(graph, node);
+  try {
+    return node.op->infer(graph, node);
+  } catch (const NodeError&) {
+    throw;
+  } catch (const Error& e) {   // attributes and shapes do not know whose they are
+    refuse(graph, node, e.what());
+  }
+}
 
 GradientContext::GradientContext(Graph& graph, NodeId id, std::vector<ValueId> output_gradients, std::vector<bool> wanted)
     : graph_(graph),
@@ -40,8 +83,7 @@ ValueId GradientContext::emit(std::string_view op, const std::string& suffix, st
 void GradientContext::set(int i, ValueId gradient) {
   const Value target = input(i);
   if (!(graph_.value(gradient).shape == target.shape)) {
-    std::vector<std::int64_t> shape(target.shape.dim.begin(), target.shape.dim.begin() + target.shape.rank);
-    gradient = emit("sum_to", fmt::format("d{}.sum", i), {gradient}, {{"shape", std::move(shape)}});
+    gradient = emit("sum_to", fmt::format("d{}.sum", i), {gradient}, {{"shape", as_list(target.shape)}});
   }
   if (graph_.value(gradient).format != target.format) {
     gradient = emit("cast", fmt::format("d{}.cast", i), {gradient}, {{"to", std::string(name(target.format))}});
@@ -60,6 +102,19 @@ const Operator& OperatorTable::find(std::string_view name) const {
   const std::vector<std::string> all = names();
   throw UsageError(fmt::format("unknown operator '{}', did you mean '{}'? Operators: {}", name, nearest(name, all),
                                fmt::join(all, ", ")));
+}
+
+const Operator& OperatorTable::find_for_model(std::string_view name) const {
+  const auto it = operators_.find(name);
+  if (it != operators_.end() && !it->second.internal) return it->second;
+  std::vector<std::string> choices;
+  for (const auto& [key, op] : operators_)
+    if (!op.internal) choices.push_back(key);
+  if (it != operators_.end())
+    throw UsageError(fmt::format("operator '{}' belongs to the update of a step, a model cannot use it. Operators: {}", name,
+                                 fmt::join(choices, ", ")));
+  throw UsageError(fmt::format("unknown operator '{}', did you mean '{}'? Operators: {}", name, nearest(name, choices),
+                               fmt::join(choices, ", ")));
 }
 
 std::vector<std::string> OperatorTable::names() const {
@@ -93,6 +148,7 @@ double node_flops(const Graph& graph, const Node& node) { return node.op->flops 
 
 double node_bytes(const Graph& graph, const Node& node) {
   if (!node.op->launches) return 0.0;
+  if (node.op->bytes) return node.op->bytes(graph, node);
   double bytes = 0.0;
   for (const ValueId v : node.inputs)
     bytes += static_cast<double>(graph.value(v).shape.elements() * storage_bytes(graph.value(v).format));
@@ -123,8 +179,8 @@ Shape broadcast(const Shape& a, const Shape& b, const Node& node) {
   for (int i = 1; i <= result.rank; ++i) {
     const std::int64_t da = i <= a.rank ? a[-i] : 1, db = i <= b.rank ? b[-i] : 1;
     if (da != db && da != 1 && db != 1)
-      throw UsageError(fmt::format("node '{}' ({}): shapes {} and {} do not broadcast", node.name, node.op->name,
-                                   to_string(a), to_string(b)));
+      throw NodeError(fmt::format("node '{}' ({}): shapes {} and {} do not broadcast", node.name, node.op->name,
+                                  to_string(a), to_string(b)));
     result[-i] = da == 1 ? db : da;
   }
   return result;
@@ -161,7 +217,7 @@ LaunchPlan simple_launch(std::string_view kernel, const Graph& graph, const Node
 
 const Value& input_of(const Graph& graph, const Node& node, int i) {
   if (static_cast<std::size_t>(i) >= node.inputs.size())
-    throw UsageError(fmt::format("node '{}' ({}): input {} is missing, {} given", node.name, node.op->name, i, node.inputs.size()));
+    throw NodeError(fmt::format("node '{}' ({}): input {} is missing, {} given", node.name, node.op->name, i, node.inputs.size()));
   return graph.value(node.inputs[static_cast<std::size_t>(i)]);
 }
 
@@ -171,11 +227,35 @@ Shape as_rows(const Shape& shape) {
   return Shape{columns == 0 ? 0 : shape.elements() / columns, columns};
 }
 
+Shape shape_attribute(const Node& node) { return Shape(node.attributes.integers("shape")); }
+
+std::vector<std::int64_t> as_list(const Shape& shape) { return {shape.dim.begin(), shape.dim.begin() + shape.rank}; }
+
+NodeCount per_output_element(double each) {
+  return [each](const Graph& graph, const Node& node) {
+    return each * static_cast<double>(graph.value(node.outputs[0]).shape.elements());
+  };
+}
+
+NodeCount per_input_element(double each) {
+  return [each](const Graph& graph, const Node& node) {
+    return each * static_cast<double>(input_of(graph, node, 0).shape.elements());
+  };
+}
+
+NodeCount per_element_of_all_inputs(double each) {
+  return [each](const Graph& graph, const Node& node) {
+    double elements = 0.0;
+    for (const ValueId v : node.inputs) elements += static_cast<double>(graph.value(v).shape.elements());
+    return each * elements;
+  };
+}
+
 void refuse(const Graph& graph, const Node& node, const std::string& reason) {
   std::vector<std::string> in;
   for (const ValueId v : node.inputs)
     in.push_back(fmt::format("{} {} {}", graph.value(v).name, name(graph.value(v).format), to_string(graph.value(v).shape)));
-  throw UsageError(fmt::format("node '{}' ({}): {}; inputs: {}", node.name, node.op->name, reason, fmt::join(in, "; ")));
+  throw NodeError(fmt::format("node '{}' ({}): {}; inputs: {}", node.name, node.op->name, reason, fmt::join(in, "; ")));
 }
 
 }  // namespace ulpscope::engine

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -76,17 +77,31 @@ class GradientContext {
   std::vector<ValueId> input_gradients_;
 };
 
+/// A number computed from a node's shapes: FLOPs, bytes.
+using NodeCount = std::function<double(const Graph&, const Node&)>;
+inline constexpr int any_number = std::numeric_limits<int>::max();
+
 struct Operator {
   std::string name;
   std::string autocast;    ///< its PyTorch namesake, looked up in the autocast policy; empty: not listed
   std::function<std::vector<ValueType>(const Graph&, const Node&)> infer;   ///< throws UsageError if inputs do not fit
   std::function<void(GradientContext&)> gradient;                           ///< null: not differentiable
-  std::function<double(const Graph&, const Node&)> flops;                   ///< multiply and add count one each
+  NodeCount flops;                                                          ///< multiply and add count one each
+  NodeCount bytes;                                                          ///< null: whole inputs and outputs
   std::function<std::vector<LaunchPlan>(const Graph&, const Node&, const LaunchOptions&)> launches;   ///< null: a view
+  int min_inputs = 1, max_inputs = 1;   ///< max_inputs may be any_number
+  unsigned index_inputs = 0;            ///< bit i: input i holds indices (i32); all others hold numbers
+  bool any_kind = false;                ///< inputs may hold either
+  int differentiable_outputs = 1;       ///< a loss may depend on the first so many outputs (any_number: all); the others are
+                                        ///< by-products for the backward pass
+  bool internal = false;                ///< added by passes; a model cannot use it
   bool product = false;                 ///< reads its operands through the multiplier: multiply applies
   std::vector<int> in_place;            ///< output i uses the memory of input in_place[i]; −1 or absent: its own
   bool in_place_all = false;            ///< output i uses the memory of input i, for every i
   Role output_role = Role::activation;
+
+  /// Overwrites an input (a view shares memory, but overwrites nothing).
+  bool overwrites() const { return launches && (in_place_all || !in_place.empty()); }
 };
 
 class OperatorTable {
@@ -94,6 +109,8 @@ class OperatorTable {
   void add(Operator op);
   /// Throws UsageError naming the nearest operator and listing all.
   const Operator& find(std::string_view name) const;
+  /// The same among the operators that a model may use.
+  const Operator& find_for_model(std::string_view name) const;
   std::vector<std::string> names() const;
 
  private:
@@ -101,6 +118,9 @@ class OperatorTable {
 };
 
 const OperatorTable& operators();
+
+/// Types of a node's outputs. Throws UsageError naming the node if its inputs (number, kind, shapes) or attributes do not fit.
+std::vector<ValueType> infer_types(const Graph& graph, const Node& node);
 
 /// FLOPs of a node (computed) and bytes its launches read and write at least once (computed; a view moves none).
 double node_flops(const Graph& graph, const Node& node);
@@ -125,6 +145,14 @@ LaunchPlan simple_launch(std::string_view kernel, const Graph& graph, const Node
 const Value& input_of(const Graph& graph, const Node& node, int i);
 /// [leading dimensions multiplied, last dimension].
 Shape as_rows(const Shape& shape);
+/// The attribute "shape". Throws UsageError for more than six dimensions and for a negative one.
+Shape shape_attribute(const Node& node);
+std::vector<std::int64_t> as_list(const Shape& shape);
+/// `each` times the elements of the first output, of the first input, of all inputs.
+NodeCount per_output_element(double each);
+NodeCount per_input_element(double each);
+NodeCount per_element_of_all_inputs(double each);
+/// Throws UsageError naming the node and its inputs.
 [[noreturn]] void refuse(const Graph& graph, const Node& node, const std::string& reason);
 
 }  // namespace ulpscope::engine

@@ -7,10 +7,6 @@
 namespace ulpscope::engine {
 namespace {
 
-double flops_per_element(const Graph& graph, const Node& node, double each) {
-  return each * static_cast<double>(graph.value(node.outputs[0]).shape.elements());
-}
-
 std::vector<ValueType> infer_unary(const Graph& graph, const Node& node) {
   return {{input_of(graph, node, 0).shape, input_of(graph, node, 0).format}};
 }
@@ -37,11 +33,12 @@ void add_pair(OperatorTable& table, const std::string& name, const char* autocas
     const ValueId kept = keeps == Keeps::input ? context.node().inputs[0] : context.node().outputs[0];
     context.set(0, context.emit(name + "_backward", "dx", {kept, context.output_gradient()}));
   };
-  forward.flops = [each](const Graph& g, const Node& n) { return flops_per_element(g, n, each); };
+  forward.flops = per_output_element(each);
   forward.launches = launch;
 
   Operator backward;
   backward.name = name + "_backward";
+  backward.min_inputs = backward.max_inputs = 2;
   backward.infer = infer_backward;
   backward.flops = forward.flops;
   backward.launches = launch;
@@ -57,7 +54,7 @@ Operator logarithm() {
   op.gradient = [](GradientContext& context) {
     context.set(0, context.emit("div", "dx", {context.output_gradient(), context.node().inputs[0]}));
   };
-  op.flops = [](const Graph& g, const Node& n) { return flops_per_element(g, n, 10); };
+  op.flops = per_output_element(10);
   op.launches = launch;
   return op;
 }

@@ -4,6 +4,7 @@
 #include "engine/graph/operator.h"
 #include "engine/ops/dropout_key.h"
 #include "engine/ops/families.h"
+#include "engine/ops/head_view.h"
 #include "kernels/math/elementary.h"
 
 namespace ulpscope::engine {
@@ -23,19 +24,12 @@ Sizes sizes_of(const Graph& graph, const Node& node) {
 
 /// q, k or v (part 0, 1, 2) of a packed value, as [B, H, T, D].
 Operand part_of(const Graph& graph, ValueId packed, const Sizes& s, std::int64_t part) {
-  const std::int64_t row = 3 * s.heads * s.depth;
-  Operand operand{packed, Tensor(nullptr, graph.value(packed).format, Shape{s.batch, s.heads, s.time, s.depth}),
-                  part * s.heads * s.depth};
-  operand.view.stride = {s.time * row, s.depth, row, 1};
-  return operand;
+  return head_view(graph, packed, Shape{s.batch, s.heads, s.time, s.depth}, 3, part);
 }
 
 /// A value [B, T, H*D] as [B, H, T, D].
 Operand heads_of(const Graph& graph, ValueId value, const Sizes& s) {
-  const std::int64_t row = s.heads * s.depth;
-  Operand operand{value, Tensor(nullptr, graph.value(value).format, Shape{s.batch, s.heads, s.time, s.depth}), 0};
-  operand.view.stride = {s.time * row, s.depth, row, 1};
-  return operand;
+  return head_view(graph, value, Shape{s.batch, s.heads, s.time, s.depth}, 1, 0);
 }
 
 AttentionParams params_of(const Graph& graph, const Node& node, const Sizes& s, const LaunchOptions& options) {
@@ -59,6 +53,8 @@ Operator forward() {
   op.product = true;
   op.infer = [](const Graph& graph, const Node& node) -> std::vector<ValueType> {
     const Sizes s = sizes_of(graph, node);
+    node.attributes.flag_or("causal", true);
+    check_dropout_rate(graph, node, node.attributes.number_or("rate", 0.0));
     const Format format = input_of(graph, node, 0).format;
     std::vector<ValueType> types{{Shape{s.batch, s.time, s.heads * s.depth}, format}};
     if (node.attributes.flag_or("keep_probabilities", true))
@@ -66,11 +62,11 @@ Operator forward() {
     return types;
   };
   op.gradient = [](GradientContext& context) {
-    Attributes attributes = context.node().attributes;
-    attributes.set("key", context.node().name);
-    context.set(0, context.emit("attention_backward", "dqkv",
-                                {context.node().inputs[0], context.node().outputs.at(1), context.output_gradient()},
-                                std::move(attributes)));
+    const Node& node = context.node();
+    if (node.outputs.size() < 2)
+      refuse(context.graph(), node, "keep_probabilities=false leaves nothing to differentiate with");
+    context.set(0, context.emit("attention_backward", "dqkv", {node.inputs[0], node.outputs[1], context.output_gradient()},
+                                with_dropout_key(node)));
   };
   op.flops = [](const Graph& g, const Node& n) { return products_flops(g, n, 2.0); };
   op.launches = [](const Graph& graph, const Node& node, const LaunchOptions& options) -> std::vector<LaunchPlan> {
@@ -89,6 +85,7 @@ Operator forward() {
 Operator backward() {
   Operator op;
   op.name = "attention_backward";
+  op.min_inputs = op.max_inputs = 3;
   op.product = true;
   op.infer = [](const Graph& graph, const Node& node) -> std::vector<ValueType> {
     return {{input_of(graph, node, 0).shape, input_of(graph, node, 0).format}};

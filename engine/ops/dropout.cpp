@@ -2,6 +2,7 @@
 #include "engine/graph/operator.h"
 #include "engine/ops/families.h"
 #include "engine/ops/dropout_key.h"
+#include "engine/streams.h"
 
 namespace ulpscope::engine {
 
@@ -9,8 +10,18 @@ DropoutParams dropout_params(const Node& node, const LaunchOptions& options) {
   DropoutParams params;
   params.rate = static_cast<float>(node.attributes.number_or("rate", 0.0));
   params.seed = options.seed;
-  params.key = math::hash_name(node.attributes.contains("key") ? node.attributes.text("key") : node.name);
+  params.key = mask_stream(node.attributes.contains("key") ? node.attributes.text("key") : node.name);
   return params;
+}
+
+Attributes with_dropout_key(const Node& node) {
+  Attributes attributes = node.attributes;
+  if (!attributes.contains("key")) attributes.set("key", node.name);
+  return attributes;
+}
+
+void check_dropout_rate(const Graph& graph, const Node& node, double rate) {
+  if (!(rate >= 0.0 && rate < 1.0)) refuse(graph, node, "rate must lie in [0, 1)");
 }
 
 void add_dropout(OperatorTable& table) {
@@ -18,18 +29,14 @@ void add_dropout(OperatorTable& table) {
   op.name = "dropout";
   op.autocast = "dropout";
   op.infer = [](const Graph& graph, const Node& node) -> std::vector<ValueType> {
-    const double rate = node.attributes.number("rate");
-    if (!(rate >= 0.0 && rate < 1.0)) refuse(graph, node, "rate must lie in [0, 1)");
+    check_dropout_rate(graph, node, node.attributes.number("rate"));
+    if (node.attributes.contains("key")) node.attributes.text("key");
     return {{input_of(graph, node, 0).shape, input_of(graph, node, 0).format}};
   };
   op.gradient = [](GradientContext& context) {
-    Attributes attributes = context.node().attributes;
-    attributes.set("key", context.node().name);
-    context.set(0, context.emit("dropout", "dx", {context.output_gradient()}, std::move(attributes)));
+    context.set(0, context.emit("dropout", "dx", {context.output_gradient()}, with_dropout_key(context.node())));
   };
-  op.flops = [](const Graph& graph, const Node& node) {
-    return static_cast<double>(graph.value(node.outputs[0]).shape.elements());
-  };
+  op.flops = per_output_element(1);
   op.launches = [](const Graph& graph, const Node& node, const LaunchOptions& options) -> std::vector<LaunchPlan> {
     LaunchPlan plan = simple_launch("dropout", graph, node);
     plan.set_params(dropout_params(node, options));

@@ -8,12 +8,7 @@
 namespace ulpscope::engine {
 namespace {
 
-double one_per_element(const Graph& graph, const Node& node) {
-  return static_cast<double>(graph.value(node.outputs[0]).shape.elements());
-}
-
 std::vector<ValueType> infer_binary(const Graph& graph, const Node& node) {
-  if (node.inputs.size() != 2) refuse(graph, node, "takes two inputs");
   const Value &a = input_of(graph, node, 0), &b = input_of(graph, node, 1);
   return {{broadcast(a.shape, b.shape, node), promote(a.format, b.format)}};
 }
@@ -31,9 +26,10 @@ Operator binary(const char* name, const char* autocast, std::function<void(Gradi
   Operator op;
   op.name = name;
   op.autocast = autocast;
+  op.min_inputs = op.max_inputs = 2;
   op.infer = infer_binary;
   op.gradient = std::move(gradient);
-  op.flops = one_per_element;
+  op.flops = per_output_element(1);
   op.launches = launch_binary;
   return op;
 }
@@ -77,7 +73,7 @@ Operator scale() {
     const double factor = context.node().attributes.number("factor");
     context.set(0, context.emit("scale", "dx", {context.output_gradient()}, {{"factor", factor}}));
   };
-  op.flops = one_per_element;
+  op.flops = per_output_element(1);
   op.launches = [](const Graph& graph, const Node& node, const LaunchOptions&) -> std::vector<LaunchPlan> {
     LaunchPlan plan = simple_launch("scale", graph, node);
     plan.set_params(ScaleParams{node.attributes.number("factor")});
@@ -86,48 +82,44 @@ Operator scale() {
   return op;
 }
 
+/// The kernel that sums `from` to `to`, and both as it sees them.
+struct SumTo {
+  const char* kernel;
+  Shape from, to;
+};
+
+SumTo sum_to_plan(const Graph& graph, const Node& node, const Shape& from, const Shape& to) {
+  const std::int64_t columns = to.elements();
+  if (columns == 1) return {"sum_all", from, Shape{}};
+  int lead = 0;   // the target, without leading ones, equals the last dimensions of the source
+  while (lead < to.rank && to[lead] == 1) ++lead;
+  bool trailing_dims = columns > 0 && to.rank - lead <= from.rank;
+  for (int i = 1; trailing_dims && i <= to.rank - lead; ++i) trailing_dims = to[-i] == from[-i];
+  if (trailing_dims) return {"sum_leading", Shape{from.elements() / columns, columns}, Shape{columns}};
+  if (columns > 0 && from.elements() > 0 && to.rank == from.rank && to[-1] == 1 && columns == from.elements() / from[-1])
+    return {"sum_trailing", as_rows(from), Shape{columns}};
+  refuse(graph, node, fmt::format("cannot sum {} to {}: only leading dimensions, the last one, or all", to_string(from),
+                                  to_string(to)));
+}
+
 /// Sums the gradient of a broadcast operand back to its shape: over leading dimensions, over the last one, or over all.
 Operator sum_to() {
   Operator op;
   op.name = "sum_to";
   op.autocast = "sum";
   op.infer = [](const Graph& graph, const Node& node) -> std::vector<ValueType> {
-    Shape shape;
-    for (const std::int64_t d : node.attributes.integers("shape")) shape.dim[static_cast<std::size_t>(shape.rank++)] = d;
+    const Shape shape = shape_attribute(node);
+    sum_to_plan(graph, node, input_of(graph, node, 0).shape, shape);
     return {{shape, input_of(graph, node, 0).format}};
   };
-  op.flops = [](const Graph& graph, const Node& node) {
-    return static_cast<double>(input_of(graph, node, 0).shape.elements());
-  };
+  op.flops = per_input_element(1);
   op.launches = [](const Graph& graph, const Node& node, const LaunchOptions&) -> std::vector<LaunchPlan> {
-    const Shape& from = input_of(graph, node, 0).shape;
-    const Shape& to = graph.value(node.outputs[0]).shape;
-    const std::int64_t columns = to.elements();
+    const SumTo sum = sum_to_plan(graph, node, input_of(graph, node, 0).shape, graph.value(node.outputs[0]).shape);
     LaunchPlan plan;
-    if (columns == 1) {
-      plan.kernel = "sum_all";
-      plan.in = {whole(graph, node.inputs[0])};
-      plan.out = {reshaped(graph, node.outputs[0], Shape{})};
-      return {plan};
-    }
-    int lead = 0;   // the target, without leading ones, equals the last dimensions of the source
-    while (lead < to.rank && to[lead] == 1) ++lead;
-    bool trailing_dims = to.rank - lead <= from.rank;
-    for (int i = 1; trailing_dims && i <= to.rank - lead; ++i) trailing_dims = to[-i] == from[-i];
-    if (trailing_dims) {
-      plan.kernel = "sum_leading";
-      plan.in = {reshaped(graph, node.inputs[0], Shape{from.elements() / columns, columns})};
-      plan.out = {reshaped(graph, node.outputs[0], Shape{columns})};
-      return {plan};
-    }
-    if (to.rank == from.rank && to[-1] == 1 && columns == from.elements() / from[-1]) {
-      plan.kernel = "sum_trailing";
-      plan.in = {reshaped(graph, node.inputs[0], as_rows(from))};
-      plan.out = {reshaped(graph, node.outputs[0], Shape{columns})};
-      return {plan};
-    }
-    refuse(graph, node, fmt::format("cannot sum {} to {}: only leading dimensions, the last one, or all", to_string(from),
-                                    to_string(to)));
+    plan.kernel = sum.kernel;
+    plan.in = {reshaped(graph, node.inputs[0], sum.from)};
+    plan.out = {reshaped(graph, node.outputs[0], sum.to)};
+    return {plan};
   };
   return op;
 }

@@ -15,9 +15,11 @@ void add_embedding(OperatorTable& table) {
   Operator forward;
   forward.name = "embedding";
   forward.autocast = "embedding";
+  forward.min_inputs = forward.max_inputs = 2;
+  forward.index_inputs = 0b10;
   forward.infer = [](const Graph& graph, const Node& node) -> std::vector<ValueType> {
     const Value &rows = input_of(graph, node, 0), &index = input_of(graph, node, 1);
-    if (rows.shape.rank != 2 || index.format != Format::i32) refuse(graph, node, "takes a table [V, C] and i32 indices");
+    if (rows.shape.rank != 2) refuse(graph, node, "takes a table [V, C] and i32 indices");
     Shape shape = index.shape;
     if (shape.rank == max_rank) refuse(graph, node, "too many dimensions");
     shape.dim[static_cast<std::size_t>(shape.rank++)] = rows.shape[1];
@@ -29,17 +31,22 @@ void add_embedding(OperatorTable& table) {
       context.set(0, context.emit("embedding_backward", "dtable", {context.output_gradient(), in[1]},
                                   {{"rows", context.input(0).shape[0]}}));
   };
+  forward.bytes = [](const Graph& graph, const Node& node) {   // of the table, the rows that are looked up
+    const Value &out = graph.value(node.outputs[0]), &rows = input_of(graph, node, 0), &index = input_of(graph, node, 1);
+    return static_cast<double>(out.shape.elements() * (storage_bytes(rows.format) + storage_bytes(out.format)) +
+                               index.shape.elements() * storage_bytes(index.format));
+  };
   forward.launches = launch;
 
   Operator backward;
   backward.name = "embedding_backward";
+  backward.min_inputs = backward.max_inputs = 2;
+  backward.index_inputs = 0b10;
   backward.infer = [](const Graph& graph, const Node& node) -> std::vector<ValueType> {
     const Value& dy = input_of(graph, node, 0);
     return {{Shape{node.attributes.integer("rows"), dy.shape[-1]}, dy.format}};
   };
-  backward.flops = [](const Graph& graph, const Node& node) {
-    return static_cast<double>(input_of(graph, node, 0).shape.elements());
-  };
+  backward.flops = per_input_element(1);
   backward.launches = launch;
   table.add(std::move(forward));
   table.add(std::move(backward));

@@ -3,24 +3,25 @@
 
 #include "engine/graph/operator.h"
 #include "engine/ops/families.h"
+#include "engine/ops/head_view.h"
 
 namespace ulpscope::engine {
+
+Operand head_view(const Graph& graph, ValueId packed, const Shape& heads, std::int64_t parts, std::int64_t part) {
+  const std::int64_t count = heads[1], time = heads[2], depth = heads[3];
+  const std::int64_t row = parts * count * depth;
+  Operand operand{packed, Tensor(nullptr, graph.value(packed).format, heads), part * count * depth};
+  operand.view.stride = {time * row, depth, row, 1};
+  return operand;
+}
+
 namespace {
-
-Shape shape_attribute(const Node& node) {
-  Shape shape;
-  for (const std::int64_t d : node.attributes.integers("shape")) shape.dim[static_cast<std::size_t>(shape.rank++)] = d;
-  return shape;
-}
-
-std::vector<std::int64_t> as_list(const Shape& shape) {
-  return {shape.dim.begin(), shape.dim.begin() + shape.rank};
-}
 
 Operator reshape() {
   Operator op;
   op.name = "reshape";
   op.autocast = "reshape";
+  op.any_kind = true;
   op.infer = [](const Graph& graph, const Node& node) -> std::vector<ValueType> {
     const Shape shape = shape_attribute(node);
     const Value& x = input_of(graph, node, 0);
@@ -34,20 +35,12 @@ Operator reshape() {
   return op;
 }
 
-/// Part p of a packed [B, T, parts * heads * D] seen as [B, heads, T, D].
-Operand head_view(const Graph& graph, ValueId packed, const Shape& heads_shape, std::int64_t parts, std::int64_t part) {
-  const std::int64_t heads = heads_shape[1], time = heads_shape[2], depth = heads_shape[3];
-  const std::int64_t row = parts * heads * depth;
-  Operand operand{packed, Tensor(nullptr, graph.value(packed).format, heads_shape), part * heads * depth};
-  operand.view.stride = {time * row, depth, row, 1};
-  return operand;
-}
-
 /// x [B, T, parts*H*D] → parts values [B, H, T, D].
 Operator split_heads() {
   Operator op;
   op.name = "split_heads";
   op.autocast = "reshape";
+  op.differentiable_outputs = any_number;
   op.infer = [](const Graph& graph, const Node& node) -> std::vector<ValueType> {
     const Value& x = input_of(graph, node, 0);
     const std::int64_t heads = node.attributes.integer("heads"), parts = node.attributes.integer("parts");
@@ -86,6 +79,7 @@ Operator join_heads() {
   Operator op;
   op.name = "join_heads";
   op.autocast = "reshape";
+  op.max_inputs = any_number;
   op.infer = [](const Graph& graph, const Node& node) -> std::vector<ValueType> {
     const Value& x = input_of(graph, node, 0);
     if (x.shape.rank != 4) refuse(graph, node, "takes values [B, H, T, D]");

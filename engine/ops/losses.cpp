@@ -1,4 +1,6 @@
 // Losses: cross-entropy on logits and mean squared error, both averaged, both a scalar in the compute type.
+// Targets of cross-entropy lie in [0, classes): that is the business of whoever makes the batch (data/dataset.h), neither
+// the graph nor the kernel looks.
 #include "engine/graph/operator.h"
 #include "engine/ops/families.h"
 
@@ -11,20 +13,16 @@ std::vector<LaunchPlan> launch(const Graph& graph, const Node& node, const Launc
   return {simple_launch(node.op->name, graph, node)};
 }
 
-std::function<double(const Graph&, const Node&)> per_input_element(double each) {
-  return [each](const Graph& graph, const Node& node) {
-    return each * static_cast<double>(input_of(graph, node, 0).shape.elements());
-  };
-}
-
 void add_cross_entropy(OperatorTable& table) {
   Operator forward;
   forward.name = "cross_entropy";
   forward.autocast = "cross_entropy_loss";
+  forward.min_inputs = forward.max_inputs = 2;
+  forward.index_inputs = 0b10;
   forward.infer = [](const Graph& graph, const Node& node) -> std::vector<ValueType> {
     const Value &logits = input_of(graph, node, 0), &target = input_of(graph, node, 1);
     Shape rows = logits.shape;
-    if (rows.rank < 1 || target.format != Format::i32) refuse(graph, node, "takes logits [.., classes] and i32 targets [..]");
+    if (rows.rank < 1) refuse(graph, node, "takes logits [.., classes] and i32 targets [..]");
     rows.rank -= 1;
     if (!(target.shape == rows)) refuse(graph, node, "targets must have the shape of the logits without the classes");
     const Format format = loss_format(logits.format);
@@ -40,6 +38,8 @@ void add_cross_entropy(OperatorTable& table) {
 
   Operator backward;
   backward.name = "cross_entropy_backward";
+  backward.min_inputs = backward.max_inputs = 4;
+  backward.index_inputs = 0b10;
   backward.infer = [](const Graph& graph, const Node& node) -> std::vector<ValueType> {
     return {{input_of(graph, node, 0).shape, input_of(graph, node, 0).format}};
   };
@@ -53,6 +53,7 @@ void add_mse(OperatorTable& table) {
   Operator forward;
   forward.name = "mse_loss";
   forward.autocast = "mse_loss";
+  forward.min_inputs = forward.max_inputs = 2;
   forward.infer = [](const Graph& graph, const Node& node) -> std::vector<ValueType> {
     const Value &prediction = input_of(graph, node, 0), &target = input_of(graph, node, 1);
     if (!(prediction.shape == target.shape)) refuse(graph, node, "prediction and target must be alike in shape");
@@ -68,6 +69,7 @@ void add_mse(OperatorTable& table) {
 
   Operator backward;
   backward.name = "mse_loss_backward";
+  backward.min_inputs = backward.max_inputs = 3;
   backward.infer = [](const Graph& graph, const Node& node) -> std::vector<ValueType> {
     return {{input_of(graph, node, 0).shape, input_of(graph, node, 0).format}};
   };

@@ -21,6 +21,8 @@ Operator linear() {
   Operator op;
   op.name = "linear";
   op.autocast = "linear";
+  op.min_inputs = 2;
+  op.max_inputs = 3;
   op.product = true;
   op.infer = [](const Graph& graph, const Node& node) -> std::vector<ValueType> {
     const Value &x = input_of(graph, node, 0), &w = input_of(graph, node, 1);
@@ -87,6 +89,7 @@ Operator matmul() {
   Operator op;
   op.name = "matmul";
   op.autocast = "matmul";
+  op.min_inputs = op.max_inputs = 2;
   op.product = true;
   op.infer = [](const Graph& graph, const Node& node) -> std::vector<ValueType> {
     const Value &a = input_of(graph, node, 0), &b = input_of(graph, node, 1);

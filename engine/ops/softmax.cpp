@@ -8,10 +8,6 @@
 namespace ulpscope::engine {
 namespace {
 
-double per_element(const Graph& graph, const Node& node, double each) {
-  return each * static_cast<double>(graph.value(node.outputs[0]).shape.elements());
-}
-
 std::vector<ValueType> same_as_first(const Graph& graph, const Node& node) {
   return {{input_of(graph, node, 0).shape, input_of(graph, node, 0).format}};
 }
@@ -28,7 +24,7 @@ Operator softmax() {
   op.gradient = [](GradientContext& context) {
     context.set(0, context.emit("softmax_backward", "dx", {context.node().outputs[0], context.output_gradient()}));
   };
-  op.flops = [](const Graph& g, const Node& n) { return per_element(g, n, 13); };
+  op.flops = per_output_element(13);
   op.launches = launch;
   return op;
 }
@@ -36,8 +32,9 @@ Operator softmax() {
 Operator softmax_backward() {
   Operator op;
   op.name = "softmax_backward";
+  op.min_inputs = op.max_inputs = 2;
   op.infer = same_as_first;
-  op.flops = [](const Graph& g, const Node& n) { return per_element(g, n, 4); };
+  op.flops = per_output_element(4);
   op.launches = launch;
   return op;
 }
@@ -49,6 +46,7 @@ Operator causal_mask() {
   op.autocast = "masked_fill";
   op.infer = [](const Graph& graph, const Node& node) -> std::vector<ValueType> {
     if (input_of(graph, node, 0).shape.rank < 2) refuse(graph, node, "takes scores [.., Tq, Tk]");
+    node.attributes.number_or("value", 0.0);
     return same_as_first(graph, node);
   };
   op.gradient = [](GradientContext& context) {

@@ -13,12 +13,6 @@ std::vector<ValueType> same_types(const Graph& graph, const Node& node) {
   return types;
 }
 
-double per_element(const Graph& graph, const Node& node, double each) {
-  double elements = 0.0;
-  for (const ValueId v : node.inputs) elements += static_cast<double>(graph.value(v).shape.elements());
-  return each * elements;
-}
-
 Operator scale_loss() {
   Operator op;
   op.name = "scale_loss";
@@ -26,20 +20,23 @@ Operator scale_loss() {
   op.gradient = [](GradientContext& context) {
     context.set(0, context.emit("scale_loss", "dloss", {context.output_gradient()}));
   };
-  op.flops = [](const Graph& g, const Node& n) { return per_element(g, n, 1); };
+  op.flops = per_output_element(1);
   op.launches = [](const Graph& graph, const Node& node, const LaunchOptions&) -> std::vector<LaunchPlan> {
     return {simple_launch("scale_by_loss_scale", graph, node)};
   };
   return op;
 }
 
-/// All parameter gradients at once: g ← g / S, and the finite flag.
+/// All parameter gradients at once: g ← g / S, and the finite flag, which looks at the unscaled values. PyTorch's looks at
+/// the scaled ones; kernels/ops/unscale.h says where that differs and why.
 Operator unscale_check() {
   Operator op;
   op.name = "unscale_check";
+  op.internal = true;
+  op.max_inputs = any_number;
   op.infer = same_types;
   op.in_place_all = true;
-  op.flops = [](const Graph& g, const Node& n) { return per_element(g, n, 1); };
+  op.flops = per_element_of_all_inputs(1);
   op.launches = [](const Graph& graph, const Node& node, const LaunchOptions&) -> std::vector<LaunchPlan> {
     return {simple_launch("unscale_check", graph, node)};
   };
@@ -49,8 +46,10 @@ Operator unscale_check() {
 Operator global_norm() {
   Operator op;
   op.name = "global_norm";
+  op.internal = true;
+  op.max_inputs = any_number;
   op.infer = [](const Graph&, const Node&) -> std::vector<ValueType> { return {{Shape{}, Format::fp32}}; };
-  op.flops = [](const Graph& g, const Node& n) { return per_element(g, n, 2); };
+  op.flops = per_element_of_all_inputs(2);
   op.launches = [](const Graph& graph, const Node& node, const LaunchOptions&) -> std::vector<LaunchPlan> {
     LaunchPlan plan = simple_launch("global_norm", graph, node);
     plan.set_params(ClipParams{static_cast<float>(node.attributes.number_or("max_norm", 0.0))});
@@ -77,9 +76,12 @@ LaunchPlan update_launch(const char* kernel, const Graph& graph, const Node& nod
 Operator sgd() {
   Operator op;
   op.name = "sgd";
+  op.internal = true;
+  op.min_inputs = 3;
+  op.max_inputs = 4;
   op.infer = updated_types;
   op.in_place = {2, 3};
-  op.flops = [](const Graph& g, const Node& n) { return 6.0 * static_cast<double>(input_of(g, n, 0).shape.elements()); };
+  op.flops = per_input_element(6);
   op.launches = [](const Graph& graph, const Node& node, const LaunchOptions&) -> std::vector<LaunchPlan> {
     LaunchPlan plan = update_launch("sgd", graph, node);
     SgdParams params;
@@ -95,9 +97,11 @@ Operator sgd() {
 Operator adamw() {
   Operator op;
   op.name = "adamw";
+  op.internal = true;
+  op.min_inputs = op.max_inputs = 5;
   op.infer = updated_types;
   op.in_place = {2, 3, 4};
-  op.flops = [](const Graph& g, const Node& n) { return 15.0 * static_cast<double>(input_of(g, n, 0).shape.elements()); };
+  op.flops = per_input_element(15);
   op.launches = [](const Graph& graph, const Node& node, const LaunchOptions&) -> std::vector<LaunchPlan> {
     LaunchPlan plan = update_launch("adamw", graph, node);
     AdamWParams params;

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "engine/train/config.h"
+#include "engine/optim/schedule_config.h"
 
 namespace ulpscope::engine {
 

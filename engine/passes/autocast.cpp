@@ -18,7 +18,7 @@ class Autocast {
       : from_(from), options_(options), map_(static_cast<std::size_t>(from.value_count())), copies_(map_.size()) {}
 
   Graph run(std::vector<ValueId>* map) {
-    check_patterns();
+    if (options_.check_patterns) check_patterns();
     for (std::int32_t i = 0; i < from_.value_count(); ++i) {
       const Value& v = from_.value(ValueId{i});
       if (!v.producer) map_[static_cast<std::size_t>(i)] = add_source(v);
@@ -45,7 +45,7 @@ class Autocast {
       bool used = false;
       for (const std::string& n : names) used |= matches(pattern, n);
       if (!used)
-        throw UsageError(fmt::format("--keep-fp32 '{}' matches no node; the nearest is '{}', `ulpscope plan` lists them all",
+        throw UsageError(fmt::format("keep_fp32: '{}' matches no node; the nearest is '{}', `ulpscope plan` lists them all",
                                      pattern, nearest(pattern, names)));
     }
   }
@@ -56,11 +56,15 @@ class Autocast {
     return nullptr;
   }
 
-  /// The value in another format: through the weight's shared copy, or a cast of its own.
+  /// fp64 and indices are not eligible: autocast leaves them as they are.
+  static bool eligible(Format format) { return is_float(format) && format != Format::fp64; }
+
+  /// The value in another format: through the weight's shared copy, or a cast of its own. As PyTorch's cache, only leaves
+  /// are shared: a view of a weight is cast for each use.
   ValueId cast_to(ValueId value, Format format, const Node& user, std::size_t input) {
     const Value& v = to_.value(value);
-    if (v.format == format || !is_float(v.format)) return value;
-    const bool weight = v.role == Role::parameter && is_16bit(format);
+    if (v.format == format || !eligible(v.format)) return value;
+    const bool weight = v.role == Role::parameter && !v.producer && !v.same_memory_as && is_16bit(format);
     if (weight && copies_of(value)) return copies_of(value);
     Node cast;
     cast.op = &operators().find("cast");
@@ -87,10 +91,16 @@ class Autocast {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) node.inputs[i] = cast_to(node.inputs[i], format, node, i);
   }
 
-  Format widest_input(const Node& node) const {
+  /// i32 if no input is eligible.
+  Format widest_eligible_input(const Node& node) const {
     Format widest = Format::i32;
-    for (const ValueId v : node.inputs) widest = promote(widest, to_.value(v).format);
+    for (const ValueId v : node.inputs)
+      if (eligible(to_.value(v).format)) widest = promote(widest, to_.value(v).format);
     return widest;
+  }
+
+  bool reads_fp64(const Node& node) const {
+    return std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) { return to_.value(v).format == Format::fp64; });
   }
 
   /// "fp16 inputs"; "fp32 and fp16 inputs, the widest wins".
@@ -125,7 +135,7 @@ class Autocast {
           node.why = fmt::format("{}: {} is on the fp32 list", options_.policy->name, listed);
           break;
         case CastClass::widest:
-          cast_inputs(node, widest_input(node));
+          cast_inputs(node, widest_eligible_input(node));
           node.why = fmt::format("{}: {} takes the widest input", options_.policy->name, listed);
           break;
         case CastClass::as_it_comes:
@@ -133,7 +143,7 @@ class Autocast {
           break;
       }
     }
-    if (node.op->product && mode.tf32 && widest_input(node) == Format::fp32) {
+    if (node.op->product && mode.tf32 && widest_eligible_input(node) == Format::fp32 && !reads_fp64(node)) {
       node.multiply = Format::tf32;
       node.why += "; multiplies in tf32";
     }

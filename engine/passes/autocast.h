@@ -14,11 +14,13 @@ struct AutocastOptions {
   Mode mode;
   const Policy* policy = nullptr;          ///< of mixed modes
   std::vector<std::string> keep_fp32;      ///< node name patterns that run in fp32 whatever the policy says
+  bool check_patterns = true;              ///< refuse patterns that match no node; not for a graph that is only a part of
+                                           ///< what is trained (evaluation has no dropout)
 };
 
 /// The same forward graph with casts. A weight is cast once and the copy shared (PyTorch's cache); any other value is cast
-/// for each use. Every node says why it has its formats. Values keep their order within a role, so that ids of inputs,
-/// parameters and constants stay the same; `map` (if given) receives the new id of every old value.
+/// for each use; fp64 values and indices are never cast. Every node says why it has its formats. Names stay, ids do not
+/// (values without a producer come first): `map` (if given) receives the new id of every old value.
 /// Throws UsageError for a keep_fp32 pattern that matches no node, naming the nearest one.
 Graph autocast(const Graph& forward, const AutocastOptions& options, std::vector<ValueId>* map = nullptr);
 

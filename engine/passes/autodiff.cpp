@@ -17,7 +17,7 @@ class Backward {
     find_wanted();
     gradients_.resize(static_cast<std::size_t>(graph_.value_count()));
     const Format format = graph_.value(loss).format;
-    const ValueId one = graph_.add_constant("one", graph_.value(loss).shape, {Initial::Kind::ones, 0.0, {}}, format);
+    const ValueId one = graph_.add_constant(graph_.free_name("one"), graph_.value(loss).shape, {Initial::Kind::ones, 0.0, {}}, format);
     gradients_[index(loss)].push_back(one);
   }
 
@@ -85,6 +85,10 @@ class Backward {
     const Operator& op = *graph_.node(id).op;
     if (!op.gradient)
       throw UsageError(fmt::format("node '{}': operator '{}' has no gradient", graph_.node(id).name, op.name));
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      if (output_gradients[i] && static_cast<int>(i) >= op.differentiable_outputs)
+        throw UsageError(fmt::format("node '{}' ({}): the loss depends on its output {} ('{}'), which has no gradient",
+                                     graph_.node(id).name, op.name, i, graph_.value(outputs[i]).name));
     GradientContext context(graph_, id, std::move(output_gradients), wanted);
     op.gradient(context);
     for (std::size_t i = 0; i < inputs.size(); ++i)

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "engine/graph/operator.h"
+#include "engine/passes/in_place.h"
 #include "kernels/step_state.h"
 
 namespace ulpscope::engine {
@@ -201,6 +202,7 @@ const char* name(MemoryCategory category) {
 }
 
 MemoryPlan plan_memory(const Graph& graph, const KernelTable& kernels, bool mixed, const std::vector<ValueId>& keep, int threads) {
+  check_overwrites(graph);
   return Planner(graph, kernels, mixed, keep, threads).run();
 }
 

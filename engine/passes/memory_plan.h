@@ -49,6 +49,7 @@ struct MemoryPlan {
 };
 
 /// mixed: parameters are master weights. keep: values that must survive the step (loss). threads: sizes workspace.
+/// Throws Error if a node reads a value after it was overwritten (in_place.h).
 MemoryPlan plan_memory(const Graph& graph, const KernelTable& kernels, bool mixed, const std::vector<ValueId>& keep, int threads);
 
 }  // namespace ulpscope::engine

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "engine/graph/graph.h"
+#include "engine/optim/optimizer_config.h"
 #include "engine/passes/autodiff.h"
-#include "engine/train/config.h"
 
 namespace ulpscope::engine {
 

@@ -20,7 +20,9 @@ struct Policy {
   CastClass class_of(std::string_view pytorch_operator) const;
 };
 
-/// "torch_cuda" (the default) and "torch_cpu" (to compare with recordings made on a CPU).
+/// "torch_cuda" (the default) and "torch_cpu" (to compare with recordings made on a CPU). torch_cpu holds the operators of the
+/// CPU paragraph of NUMERICS 3.1, not all of PyTorch's. binary_cross_entropy: under torch_cuda PyTorch refuses it and points to
+/// binary_cross_entropy_with_logits; no operator here stands for it, so no class says so.
 const std::vector<Policy>& policies();
 /// Throws UsageError naming the nearest policy and listing them all.
 const Policy& find_policy(std::string_view name);

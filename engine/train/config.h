@@ -5,34 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "engine/optim/optimizer_config.h"
+#include "engine/optim/schedule_config.h"
 #include "kernels/scaling/loss_scaler.h"
 
 namespace ulpscope::engine {
 
-enum class OptimizerKind : std::uint8_t { adamw, sgd };
-enum class ScheduleKind : std::uint8_t { constant, cosine, linear };
 /// What happens to a step whose gradients are not finite in a mode without a loss scaler.
 enum class NonFinite : std::uint8_t { stop, apply };
-
-struct OptimizerConfig {
-  OptimizerKind kind = OptimizerKind::adamw;
-  double beta1 = 0.9;          ///< adamw
-  double beta2 = 0.95;         ///< adamw
-  double epsilon = 1e-8;       ///< adamw
-  double momentum = 0.9;       ///< sgd
-  bool nesterov = false;       ///< sgd
-  double weight_decay = 0.1;
-  double clip = 1.0;           ///< greatest global norm of the unscaled gradients; 0: no clipping
-};
-
-/// Learning rate against applied steps.
-struct ScheduleConfig {
-  ScheduleKind kind = ScheduleKind::cosine;
-  double learning_rate = 1e-3;      ///< after warm-up
-  std::int64_t warmup = 0;          ///< applied steps of linear warm-up from 0
-  double final_fraction = 0.1;      ///< cosine and linear end at learning_rate * final_fraction
-  std::int64_t steps = 100;         ///< where they end
-};
 
 struct TrainConfig {
   std::int64_t steps = 100;

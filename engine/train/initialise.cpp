@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "engine/streams.h"
 #include "kernels/error.h"
 #include "kernels/formats/convert.h"
-#include "kernels/math/random.h"
 
 namespace ulpscope::engine {
 
@@ -14,7 +14,7 @@ std::vector<float> initial_values(const Value& value, std::uint64_t seed) {
   const Initial& initial = value.initial;
   const auto n = static_cast<std::size_t>(value.shape.elements());
   std::vector<float> values(n, 0.0f);
-  const std::uint64_t key = math::random_key(seed, math::hash_name(value.name));
+  const std::uint64_t key = math::random_key(seed, weight_stream(value.name));
   const auto scale = static_cast<float>(initial.scale);
   switch (initial.kind) {
     case Initial::Kind::zeros: break;

@@ -46,26 +46,28 @@ Program::Program(Device& device, const Graph& graph, const MemoryPlan& plan, voi
   }
 }
 
-void Program::run(Phase phase, Topics& topics, std::int64_t iteration) {
+void Program::run(Phase phase, Topics& topics, const Execution& execution) {
   const bool announce = !topics.node_begin.silent() || !topics.node_end.silent();
   for (Step& step : steps_) {
     if (step.phase != phase || step.calls.empty()) continue;
-    if (announce) topics.node_begin.publish({step.node, iteration});
+    const NodeEvent event{step.node, execution.iteration, execution.micro_batch, execution.attempt};
+    if (announce) topics.node_begin.publish(event);
     if (step.counts.empty()) {
       for (Call& call : step.calls) call.kernel->run(call.launch);
     } else {
-      run_observed(step, topics, iteration);
+      run_observed(step, topics, execution);
     }
-    if (announce) topics.node_end.publish({step.node, iteration});
+    if (announce) topics.node_end.publish(event);
   }
 }
 
-void Program::run_observed(Step& step, Topics& topics, std::int64_t iteration) {
+void Program::run_observed(Step& step, Topics& topics, const Execution& execution) {
   for (const auto& counts : step.counts) *counts = RoundingCounts{};
   for (Call& call : step.calls) call.kernel->run(call.launch);
   const std::vector<ValueId>& outputs = graph_.node(step.node).outputs;
   for (std::size_t i = 0; i < step.counts.size(); ++i)
-    topics.tensor.publish({step.node, outputs[i], iteration, step.counts[i].get()});
+    topics.tensor.publish({step.node, outputs[i], execution.iteration, execution.micro_batch, execution.attempt,
+                           step.counts[i].get()});
 }
 
 void Program::observe(const std::function<bool(const Node&)>& which) {

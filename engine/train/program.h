@@ -22,7 +22,7 @@ class Program {
           const std::function<void*(ValueId)>& address, StepState* state, const LaunchOptions& options);
 
   /// Runs the nodes of a phase in order, announcing them.
-  void run(Phase phase, Topics& topics, std::int64_t iteration);
+  void run(Phase phase, Topics& topics, const Execution& execution);
 
   /// Outputs of these nodes are counted while they are rounded. The bits stay the same.
   void observe(const std::function<bool(const Node&)>& which);
@@ -42,7 +42,7 @@ class Program {
     std::vector<std::unique_ptr<RoundingCounts>> counts;   ///< by output of the node; empty: not observed
   };
 
-  void run_observed(Step& step, Topics& topics, std::int64_t iteration);
+  void run_observed(Step& step, Topics& topics, const Execution& execution);
 
   const Graph& graph_;
   std::vector<Step> steps_;

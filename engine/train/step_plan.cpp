@@ -16,9 +16,9 @@ struct Forward {
   std::vector<ValueId> map;
 };
 
-Forward cast_forward(const Model& model, const Mode& mode, const TrainConfig& config) {
+Forward cast_forward(const Model& model, const Mode& mode, const TrainConfig& config, bool check_patterns) {
   Forward f;
-  AutocastOptions options{mode, &find_policy(config.policy), config.keep_fp32};
+  AutocastOptions options{mode, &find_policy(config.policy), config.keep_fp32, check_patterns};
   f.plan.graph = autocast(model.graph, options, &f.map);
   f.plan.loss = f.map[static_cast<std::size_t>(model.loss.index)];
   for (const ValueId v : model.inputs) f.plan.inputs.push_back(f.map[static_cast<std::size_t>(v.index)]);
@@ -34,7 +34,7 @@ bool scales_loss(const Mode& mode, const TrainConfig& config) {
 }
 
 StepPlan plan_step(Device& device, const Model& model, const Mode& mode, const TrainConfig& config) {
-  StepPlan plan = std::move(cast_forward(model, mode, config).plan);
+  StepPlan plan = std::move(cast_forward(model, mode, config, true).plan);
   const ValueId start = scales_loss(mode, config) ? scale_loss(plan.graph, plan.loss) : plan.loss;
   const std::vector<ParameterGradient> gradients = differentiate(plan.graph, start);
   add_update(plan.graph, gradients, config.optimizer);
@@ -43,7 +43,7 @@ StepPlan plan_step(Device& device, const Model& model, const Mode& mode, const T
 }
 
 StepPlan plan_evaluation(Device& device, const Model& model, const Mode& mode, const TrainConfig& config) {
-  StepPlan plan = std::move(cast_forward(model, mode, config).plan);
+  StepPlan plan = std::move(cast_forward(model, mode, config, false).plan);
   plan.memory = plan_memory(plan.graph, device.kernels(), mode.mixed(), {plan.loss}, device.description().threads);
   return plan;
 }

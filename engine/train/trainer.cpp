@@ -10,6 +10,28 @@
 #include "kernels/error.h"
 
 namespace ulpscope::engine {
+namespace {
+
+bool same_start(const Initial& a, const Initial& b) { return a.kind == b.kind && a.scale == b.scale && a.list == b.list; }
+
+/// Evaluation finds its weights, inputs and constants in the training graph, by name: they have to be the same there.
+StepPlan with_sources_of(const StepPlan& training, StepPlan evaluation) {
+  for (const Value& v : evaluation.graph.values()) {
+    if (v.producer) continue;
+    if (!training.graph.contains(v.name))
+      throw UsageError(fmt::format("evaluation: the {} '{}' is not in the model that is trained", name(v.role), v.name));
+    const Value& t = training.graph.value(training.graph.find(v.name));
+    if (t.role != v.role || t.format != v.format || !(t.shape == v.shape))
+      throw UsageError(fmt::format("evaluation: '{}' is a {} {} {}, in the model that is trained a {} {} {}", v.name,
+                                   name(v.role), name(v.format), to_string(v.shape), name(t.role), name(t.format),
+                                   to_string(t.shape)));
+    if (v.role == Role::constant && !same_start(v.initial, t.initial))
+      throw UsageError(fmt::format("evaluation: the constant '{}' has other values than in the model that is trained", v.name));
+  }
+  return evaluation;
+}
+
+}  // namespace
 
 struct Trainer::State {
   State(Device& device_, const Dataset& dataset_, const GraphSetup& setup_, Topics& topics_)
@@ -20,7 +42,7 @@ struct Trainer::State {
         seed(setup_.seed),
         topics(topics_),
         training(plan_step(device, setup_.training, mode, config)),
-        evaluation(plan_evaluation(device, setup_.evaluation, mode, config)),
+        evaluation(with_sources_of(training, plan_evaluation(device, setup_.evaluation, mode, config))),
         persistent(device, static_cast<std::size_t>(training.memory.persistent_bytes)),
         arena(device, static_cast<std::size_t>(std::max(training.memory.arena_bytes, evaluation.memory.arena_bytes))),
         scaling(scales_loss(mode, config)),
@@ -100,7 +122,7 @@ struct Trainer::State {
     StepState state;
     state.loss_scale = scaler.scale;
     state.inverse_scale = scaling::inverse(scaler.scale);
-    state.learning_rate = static_cast<float>(learning_rate(config.schedule, applied));
+    state.learning_rate = learning_rate(config.schedule, applied);
     state.iteration = iteration;
     state.applied = applied;
     return state;
@@ -109,14 +131,15 @@ struct Trainer::State {
   StepResult step() {
     topics.step_begin.publish({iteration});
     const std::vector<Tensor> tensors = host_tensors();
-    dataset.training_batch({seed, iteration, 0}, tensors);
-    upload_inputs();
     StepState state = host_state();
+    const Execution execution{iteration, state.micro_batch, 0};
+    dataset.training_batch({seed, iteration, state.micro_batch}, tensors);
+    upload_inputs();
     device.copy_to_device(step_state(), &state, sizeof state);
 
-    train_program->run(Phase::forward, topics, iteration);
-    train_program->run(Phase::backward, topics, iteration);
-    train_program->run(Phase::unscale, topics, iteration);
+    train_program->run(Phase::forward, topics, execution);
+    train_program->run(Phase::backward, topics, execution);
+    train_program->run(Phase::unscale, topics, execution);
     device.synchronize();
     device.copy_to_host(&state, step_state(), sizeof state);
     const bool finite = state.finite != 0;
@@ -125,7 +148,7 @@ struct Trainer::State {
       state.finite = 1;   // the optimizers look at the flag
       device.copy_to_device(step_state(), &state, sizeof state);
     }
-    train_program->run(Phase::update, topics, iteration);   // commits nothing if the flag is bad
+    train_program->run(Phase::update, topics, execution);   // commits nothing if the flag is bad
     device.synchronize();
     return finish(state, finite, finite || apply_anyway);
   }
@@ -135,7 +158,7 @@ struct Trainer::State {
     result.iteration = iteration;
     result.loss = read_loss(training);
     result.loss_scale = scaler.scale;
-    result.learning_rate = state.learning_rate;
+    result.learning_rate = static_cast<float>(state.learning_rate);
     result.gradient_norm = state.gradient_norm;
     result.clip_coefficient = state.clip_coefficient;
     result.finite = finite;
@@ -167,7 +190,7 @@ struct Trainer::State {
       const std::vector<Tensor> tensors = host_tensors();
       dataset.held_out_batch(i, tensors);
       upload_inputs();
-      evaluate_program->run(Phase::forward, quiet, iteration);
+      evaluate_program->run(Phase::forward, quiet, {iteration});
       device.synchronize();
       sum += static_cast<double>(read_loss(evaluation));
     }

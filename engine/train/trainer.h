@@ -43,8 +43,8 @@ struct TrainerSetup {
   std::uint64_t seed = 0;
 };
 
-/// A model given as graphs: what is trained, and what is evaluated on held-out batches (its inputs and parameters have the
-/// same names and shapes).
+/// A model given as graphs: what is trained, and what is evaluated on held-out batches. Every input, parameter and constant
+/// of the evaluation is one of the training, with the same name, shape and format.
 struct GraphSetup {
   Model training;
   Model evaluation;
@@ -55,7 +55,8 @@ struct GraphSetup {
 
 class Trainer {
  public:
-  /// Allocates everything a step needs; draws the initial weights. The dataset, device and topics must outlive it.
+  /// Allocates everything a step needs; draws the initial weights. The dataset, device and topics must outlive it. Throws
+  /// UsageError naming the value where the evaluation does not fit the training.
   Trainer(Device& device, const Dataset& dataset, const TrainerSetup& setup, Topics& topics);
   Trainer(Device& device, const Dataset& dataset, const GraphSetup& setup, Topics& topics);
   ~Trainer();

@@ -65,8 +65,24 @@ inline void for_segments(const View& v, std::int64_t begin, int n, Segment segme
   }
 }
 
-template <class Raw>
+/// Elements moved as bits, whatever their type: may_alias, because the memory holds floats and doubles. (Inside structs:
+/// an attribute of a template argument is dropped.)
+struct Item1 {
+  typedef std::uint8_t __attribute__((may_alias)) type;
+};
+struct Item2 {
+  typedef std::uint16_t __attribute__((may_alias)) type;
+};
+struct Item4 {
+  typedef std::uint32_t __attribute__((may_alias)) type;
+};
+struct Item8 {
+  typedef std::uint64_t __attribute__((may_alias)) type;
+};
+
+template <class Item>
 void gather(const View& v, std::int64_t begin, int n, void* destination) {
+  using Raw = typename Item::type;
   const Raw* source = reinterpret_cast<const Raw*>(v.data);
   Raw* raw = static_cast<Raw*>(destination);
   const std::int64_t stride = v.stride[v.rank - 1];
@@ -81,8 +97,9 @@ void gather(const View& v, std::int64_t begin, int n, void* destination) {
   });
 }
 
-template <class Raw>
+template <class Item>
 void scatter(const View& v, std::int64_t begin, int n, const void* source) {
+  using Raw = typename Item::type;
   Raw* destination = reinterpret_cast<Raw*>(v.data);
   const Raw* raw = static_cast<const Raw*>(source);
   const std::int64_t stride = v.stride[v.rank - 1];
@@ -100,26 +117,26 @@ void scatter(const View& v, std::int64_t begin, int n, const void* source) {
 inline void gather_items(const View& v, std::int64_t begin, int n, void* raw) {
   switch (v.item) {
     case 1:
-      return gather<std::uint8_t>(v, begin, n, raw);
+      return gather<Item1>(v, begin, n, raw);
     case 2:
-      return gather<std::uint16_t>(v, begin, n, raw);
+      return gather<Item2>(v, begin, n, raw);
     case 4:
-      return gather<std::uint32_t>(v, begin, n, raw);
+      return gather<Item4>(v, begin, n, raw);
     default:
-      return gather<std::uint64_t>(v, begin, n, raw);
+      return gather<Item8>(v, begin, n, raw);
   }
 }
 
 inline void scatter_items(const View& v, std::int64_t begin, int n, const void* raw) {
   switch (v.item) {
     case 1:
-      return scatter<std::uint8_t>(v, begin, n, raw);
+      return scatter<Item1>(v, begin, n, raw);
     case 2:
-      return scatter<std::uint16_t>(v, begin, n, raw);
+      return scatter<Item2>(v, begin, n, raw);
     case 4:
-      return scatter<std::uint32_t>(v, begin, n, raw);
+      return scatter<Item4>(v, begin, n, raw);
     default:
-      return scatter<std::uint64_t>(v, begin, n, raw);
+      return scatter<Item8>(v, begin, n, raw);
   }
 }
 

@@ -90,7 +90,10 @@ void sgd_momentum_tile(const void* pointer, const TileArgs<T>& args) {
 
 template <class T>
 void run_sgd(const Launch& launch) {
-  const bool momentum = static_cast<const SgdParams*>(launch.params)->momentum != 0.0f;
+  // What is launched decides, not the number: a momentum that rounds to 0 in fp32 still has its buffer.
+  const bool momentum = launch.out_count > 1;
+  if (!momentum && static_cast<const SgdParams*>(launch.params)->momentum != 0.0f)
+    fail("sgd", "momentum needs a buffer as its second output");
   const Operands operands = update_operands("sgd", launch, momentum ? 2 : 1);
   if (!may_commit(*launch.state)) return;
   const SgdBody<T> body = SgdBody<T>::make(launch.params, launch.state, operands.elements);

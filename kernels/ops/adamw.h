@@ -26,7 +26,7 @@ struct AdamWBody {
 
   static ULPSCOPE_MEMBER AdamWBody make(const void* params, const StepState* state, std::int64_t) {
     const AdamWParams& p = *static_cast<const AdamWParams*>(params);
-    const double lr = static_cast<double>(state->learning_rate);
+    const double lr = state->learning_rate;
     const std::int64_t t = state->applied + 1;
     const double correction1 = 1.0 - math::power(p.beta1, t);
     const double correction2 = 1.0 - math::power(p.beta2, t);

@@ -11,7 +11,7 @@ struct ScaleParams {
   double factor = 1.0;
 };
 
-/// Bits are keyed by seed, key (a hash of the node's name), iteration and micro-batch (StepState), and element index.
+/// Bits are keyed by seed, key (hash("dropout:" + the node's name)), iteration and micro-batch (StepState), and element index.
 struct DropoutParams {
   float rate = 0.0f;       ///< probability of zero; kept elements are multiplied by 1 / (1 - rate)
   std::uint64_t seed = 0;

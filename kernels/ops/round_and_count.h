@@ -3,7 +3,7 @@
 //
 // Blocks of at most 1024 elements: inside one, the sums run in 16 fixed lanes that are folded at the end, and blocks
 // are added in order. A caller that splits a tensor over threads must split it independently of their number and merge
-// the tallies in order (kernels/cpu/tile_output.h does); then the sums too have the same bits for any number of
+// the tallies in order (kernels/cpu/team.h does); then the sums too have the same bits for any number of
 // threads.
 #pragma once
 

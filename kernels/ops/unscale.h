@@ -10,6 +10,10 @@
 namespace ulpscope {
 
 /// g *= 1 / S. `limit` is the least magnitude that is not finite once it is rounded to the gradient's format.
+///
+/// The check sees the unscaled value, as stored; PyTorch's looks at the value before it is unscaled. For S >= 1 both say
+/// the same: unscaling makes nothing larger. With S below 1 (a scale that backed off far, or a fixed one) a finite scaled
+/// gradient can leave the range when it is unscaled, and what the optimizer would commit is what has to be finite.
 template <class T>
 struct UnscaleBody {
   static constexpr const char* operation = "unscale_check";

@@ -71,6 +71,31 @@ TEST(Autocast, AnyOtherValueIsCastForEachUse) {
   EXPECT_NO_THROW(after.find("k.in0.fp16"));
 }
 
+TEST(Autocast, AViewOfAWeightIsNoLeafAndIsCastForEachUse) {
+  Graph g;
+  const ValueId x = g.add_input("x", Shape{2, 4}, Format::fp32), w = g.add_parameter("w", Shape{16}, {});
+  const ValueId view = g.apply("reshape", "square", {w}, {{"shape", std::vector<std::int64_t>{4, 4}}});
+  g.apply("linear", "q", {x, view});
+  g.apply("linear", "k", {x, view});
+  const Graph after = autocast(g, {find_mode("fp16"), &find_policy("torch_cuda"), {}});
+  EXPECT_NO_THROW(after.find("q.in1.fp16"));
+  EXPECT_NO_THROW(after.find("k.in1.fp16"));
+  for (const Value& v : after.values()) EXPECT_NE(v.role, Role::weight_copy) << v.name;
+}
+
+TEST(Autocast, Fp64IsNotEligible) {
+  Graph g;
+  const ValueId x = g.add_input("x", Shape{2, 4}, Format::fp64), w = g.add_parameter("w", Shape{4, 4}, {}, Format::fp64);
+  const ValueId gain = g.add_parameter("gain", Shape{4}, {}, Format::fp64);
+  const ValueId bias = g.add_parameter("bias", Shape{4}, {}, Format::fp64);
+  const ValueId y = g.apply("linear", "lower", {x, w});
+  g.apply("softmax", "kept", {g.apply("layer_norm", "upper", {y, gain, bias})});
+  for (const char* mode : {"fp16", "bf16+tf32"}) {
+    const Graph after = autocast(g, {find_mode(mode), &find_policy("torch_cuda"), {"kept"}});
+    EXPECT_EQ(to_string(after), to_string(g)) << mode;
+  }
+}
+
 TEST(Autocast, Tf32ChangesOnlyWhatProductsMultiplyIn) {
   const Graph g = cast("tf32");
   for (const Node& n : g.nodes()) EXPECT_EQ(n.multiply, n.op->product ? Format::tf32 : Format::fp32) << n.name;

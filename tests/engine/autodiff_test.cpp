@@ -103,6 +103,87 @@ TEST(Autodiff, ALossThatIsNoScalarIsRefused) {
   EXPECT_THAT([&] { differentiate(g, a); }, ::testing::ThrowsMessage<Error>(::testing::HasSubstr("a loss is a scalar, not [2]")));
 }
 
+TEST(Autodiff, ALossThatDependsOnAByProductIsRefusedByName) {
+  const auto mistake = [](const char* op, std::size_t output, bool through_first) {
+    Graph g;
+    const ValueId w = g.add_parameter("w", Shape{2, 6}, {});
+    const ValueId gain = g.add_parameter("gain", Shape{6}, {}), bias = g.add_parameter("bias", Shape{6}, {});
+    const ValueId packed = g.apply("reshape", "packed", {w}, {{"shape", std::vector<std::int64_t>{1, 2, 6}}});
+    const ValueId target = g.add_input("target", Shape{2}, Format::i32);
+    NodeId node;
+    if (std::string(op) == "cross_entropy") node = g.add_node(op, "node", {w, target});
+    if (std::string(op) == "layer_norm") node = g.add_node(op, "node", {w, gain, bias});
+    if (std::string(op) == "attention") node = g.add_node(op, "node", {packed}, {{"heads", std::int64_t{1}}});
+    const std::vector<ValueId> outputs = g.node(node).outputs;
+    ValueId loss = g.apply("sum", "loss", {outputs.at(output)});
+    if (through_first) loss = g.apply("add", "both", {loss, g.apply("sum", "main", {outputs[0]})});
+    try {
+      differentiate(g, loss);
+    } catch (const UsageError& e) {
+      return std::string(e.what());
+    }
+    return std::string("nothing was refused");
+  };
+  for (const bool through_first : {false, true}) {
+    EXPECT_EQ(mistake("cross_entropy", 1, through_first),
+              "node 'node' (cross_entropy): the loss depends on its output 1 ('node:1'), which has no gradient");
+    EXPECT_THAT(mistake("layer_norm", 1, through_first), ::testing::HasSubstr("'node:1'"));
+    EXPECT_THAT(mistake("layer_norm", 2, through_first), ::testing::HasSubstr("'node:2'"));
+    EXPECT_THAT(mistake("attention", 1, through_first), ::testing::HasSubstr("'node:1'"));
+  }
+  EXPECT_EQ(mistake("layer_norm", 0, false), "nothing was refused");
+}
+
+TEST(Autodiff, AttentionWithoutProbabilitiesHasNoGradient) {
+  Graph g;
+  const ValueId w = g.add_parameter("w", Shape{1, 2, 6}, {});
+  const ValueId y = g.apply("attention", "attn", {w}, {{"heads", std::int64_t{1}}, {"keep_probabilities", false}});
+  const ValueId loss = g.apply("sum", "loss", {y});
+  EXPECT_THAT([&] { differentiate(g, loss); }, ::testing::ThrowsMessage<UsageError>(::testing::HasSubstr("node 'attn'")));
+}
+
+/// Sums over many rows: bf16, whose x is, would keep 8 bits of them.
+TEST(Autodiff, TheGradientOfAGainHasTheGainsFormat) {
+  Graph g;
+  const ValueId x = g.add_input("x", Shape{301, 2}, Format::bf16);
+  const ValueId gain = g.add_parameter("gain", Shape{2}, {Initial::Kind::ones, 0.0, {}});
+  const ValueId bias = g.add_parameter("bias", Shape{2}, {});
+  const ValueId loss = g.apply("sum", "loss", {g.apply("layer_norm", "norm", {x, gain, bias})});
+  const std::vector<ParameterGradient> gradients = differentiate(g, loss);
+  EXPECT_THAT(to_string(g), ::testing::HasSubstr("norm.dweights: layer_norm_backward_weights(x bf16, norm:1 fp32, norm:2 fp32, "
+                                                 "loss.dx bf16) -> fp32[2], fp32[2] {to=fp32}\n"));
+  testing::GraphRun run(std::move(g));
+  run.set("x", testing::numbers(602, 1.0, 3));
+  run.run();
+  EXPECT_EQ(run.get(gradients.at(1).gradient), (std::vector<double>{301.0, 301.0}));   // between 256 and 512 bf16 has the even numbers only
+  for (const double d : run.get(gradients.at(0).gradient)) EXPECT_NE(d, 0.0);
+}
+
+/// 41 · fp32(1/41) is 1 - 2^-24 in fp32; 41/41 is 1. 41 is the least such number.
+TEST(Autodiff, TheGradientOfAMeanIsADivision) {
+  ASSERT_NE(41.0f * (1.0f / 41.0f), 1.0f);
+  Graph g;
+  const ValueId w = g.add_parameter("w", Shape{41}, {});
+  const ValueId loss = g.apply("scale", "loss", {g.apply("mean", "mean", {w})}, {{"factor", 41.0}});
+  const std::vector<ParameterGradient> gradients = differentiate(g, loss);
+  testing::GraphRun run(std::move(g));
+  run.run();
+  EXPECT_EQ(run.get(gradients.at(0).gradient), std::vector<double>(41, 1.0));
+}
+
+TEST(Autodiff, ADropoutKeyThatIsGivenIsKept) {
+  Graph g;
+  const ValueId w = g.add_parameter("w", Shape{1, 2, 6}, {});
+  ValueId y = g.apply("dropout", "drop", {w}, {{"rate", 0.5}, {"key", std::string("elsewhere")}});
+  y = g.apply("attention", "attn", {y}, {{"heads", std::int64_t{1}}, {"rate", 0.5}, {"key", std::string("far")}});
+  y = g.apply("dropout", "own", {y}, {{"rate", 0.5}});
+  differentiate(g, g.apply("sum", "loss", {y}));
+  const auto key = [&](const char* node) { return g.node(g.value(g.find(node)).producer).attributes.text("key"); };
+  EXPECT_EQ(key("drop.dx"), "elsewhere");
+  EXPECT_EQ(key("attn.dqkv"), "far");
+  EXPECT_EQ(key("own.dx"), "own");
+}
+
 /// DESIGN's promise that autodiff runs after autocast: the set of parameters with gradients is the same in every mode.
 TEST(Autodiff, EveryModeGivesGradientsToTheSameParameters) {
   const auto names = [](const char* mode) {

@@ -77,7 +77,12 @@ std::vector<GradientCase> cases() {
                  }});
   all.push_back({"expand", {"expand"}, {{Shape{}, 1.0}},
                  [](Graph& g, const std::vector<ValueId>& p) {
-                   return g.apply("expand", "y", {p[0]}, {{"shape", std::vector<std::int64_t>{2, 3}}, {"factor", 0.5}});
+                   return g.apply("expand", "y", {p[0]}, {{"shape", std::vector<std::int64_t>{2, 3}}});
+                 }});
+  all.push_back({"expand_and_divide", {"expand"}, {{Shape{3, 1}, 1.0}},
+                 [](Graph& g, const std::vector<ValueId>& p) {
+                   const ValueId n = g.add_constant("n", Shape{}, {Initial::Kind::constant, 3.0, {}}, Format::fp64);
+                   return g.apply("expand", "y", {p[0], n}, {{"shape", std::vector<std::int64_t>{3, 4}}});
                  }});
   all.push_back({"scale_loss", {"scale_loss"}, {{Shape{}, 1.0}},
                  [](Graph& g, const std::vector<ValueId>& p) { return g.apply("scale_loss", "y", {p[0]}); }});
@@ -198,6 +203,29 @@ TEST_P(Gradient, AgreesWithCentralDifferences) {
 
 INSTANTIATE_TEST_SUITE_P(Operators, Gradient, ::testing::ValuesIn(cases()),
                          [](const auto& param) { return param.param.name; });
+
+/// The cast back: fp64 gradients of fp32 values are rounded once, fp32 gradients of fp64 values are widened.
+TEST(CastGradient, ComesBackInTheFormatOfTheValue) {
+  Graph g;
+  const ValueId narrow = g.add_parameter("narrow", Shape{5}, {}), wide = g.add_parameter("wide", Shape{5}, {}, Format::fp64);
+  const ValueId c64 = g.add_input("c64", Shape{5}, Format::fp64), c32 = g.add_input("c32", Shape{5}, Format::fp32);
+  const ValueId widened = g.apply("cast", "widened", {narrow}, {{"to", std::string("fp64")}});
+  const ValueId narrowed = g.apply("cast", "narrowed", {wide}, {{"to", std::string("fp32")}});
+  const ValueId a = g.apply("sum", "a", {g.apply("mul", "wa", {widened, c64})});
+  const ValueId b = g.apply("sum", "b", {g.apply("mul", "wb", {narrowed, c32})});
+  const std::vector<ParameterGradient> gradients = differentiate(g, g.apply("add", "loss", {a, b}));
+  const std::vector<double> weights{0.1, -1.0 / 3.0, 1e-3, 7.0 / 11.0, 1e10 + 0.1};
+  EXPECT_EQ(g.value(gradients.at(0).gradient).format, Format::fp32);
+  EXPECT_EQ(g.value(gradients.at(1).gradient).format, Format::fp64);
+  GraphRun run(std::move(g));
+  run.set("c64", weights);
+  run.set("c32", weights);
+  run.run();
+  for (const ParameterGradient& p : gradients) {
+    const std::vector<double> got = run.get(p.gradient);
+    for (std::size_t i = 0; i < weights.size(); ++i) EXPECT_EQ(got[i], static_cast<double>(static_cast<float>(weights[i])));
+  }
+}
 
 TEST(GradientCoverage, EveryDifferentiableOperatorHasACase) {
   std::vector<std::string> covered;

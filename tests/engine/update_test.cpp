@@ -5,6 +5,7 @@
 #include "engine/passes/autodiff.h"
 #include "engine/passes/loss_scale.h"
 #include "engine/passes/update.h"
+#include "tests/engine/support/graph_run.h"
 
 namespace ulpscope::engine {
 namespace {
@@ -60,6 +61,38 @@ TEST(Update, SgdWithoutMomentumKeepsNoState) {
   config.momentum = 0.0;
   add_update(s.graph, gradients, config);
   EXPECT_TRUE(s.graph.with_role(Role::optimizer_state).empty());
+}
+
+/// A momentum that rounds to 0 in fp32 still has its buffer.
+TEST(Update, SgdWithATinyMomentumRuns) {
+  Small s = small();
+  OptimizerConfig config;
+  config.kind = OptimizerKind::sgd;
+  config.momentum = 1e-50;
+  config.weight_decay = config.clip = 0.0;
+  add_update(s.graph, differentiate(s.graph, s.loss), config);
+  testing::GraphRun run(std::move(s.graph));
+  run.set("a", {1.5, 1.5, 1.5});
+  run.state().learning_rate = 1.0;
+  run.run();
+  EXPECT_EQ(run.get("a"), (std::vector<double>{0.5, 0.5, 0.5}));   // d/da mean((a - b)^2) = 2 (a - b) / 3
+  EXPECT_EQ(run.get("a.momentum"), (std::vector<double>{1.0, 1.0, 1.0}));
+}
+
+/// PyTorch keeps the learning rate in double: 0.1 is not rounded to fp32 before it is used.
+TEST(Update, TheLearningRateIsADouble) {
+  for (const OptimizerKind kind : {OptimizerKind::sgd, OptimizerKind::adamw}) {
+    Graph g;
+    const ValueId w = g.add_parameter("w", Shape{1}, {}, Format::fp64);
+    OptimizerConfig config;
+    config.kind = kind;
+    config.momentum = config.clip = config.epsilon = config.weight_decay = 0.0;
+    add_update(g, differentiate(g, g.apply("sum", "loss", {w})), config);
+    testing::GraphRun run(std::move(g));
+    run.state().learning_rate = 0.1;
+    run.run();
+    EXPECT_NEAR(run.get("w").front(), -0.1, 1e-15) << (kind == OptimizerKind::sgd ? "sgd" : "adamw");   // fp32(0.1) is 1.5e-9 away
+  }
 }
 
 /// The step can be skipped or run again between these two: nothing before the update phase writes a persistent value.

@@ -61,7 +61,7 @@ std::vector<double> GraphRun::get(ValueId id) const {
 }
 
 void GraphRun::run() {
-  for (const Phase phase : {Phase::forward, Phase::backward, Phase::unscale, Phase::update}) program_->run(phase, topics_, 0);
+  for (const Phase phase : {Phase::forward, Phase::backward, Phase::unscale, Phase::update}) program_->run(phase, topics_, {state().iteration, state().micro_batch, 0});
 }
 
 void GraphRun::run_observed() {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "kernels/error.h"
 #include "tests/kernels/ops/op_case.h"
 
 namespace ulpscope::test {
@@ -75,7 +76,7 @@ OpCase update_case(const char* operation, std::int64_t n, int outputs) {
   c.out.assign(static_cast<std::size_t>(outputs), Shape{n});
   c.updates = true;
   c.threads = n > 20000;
-  c.state.learning_rate = 0.01f;
+  c.state.learning_rate = 0.01;
   c.state.clip_coefficient = 0.5f;
   c.fill = [](int k, std::int64_t, double u) { return k == 3 ? u * u : 2 * u - 1; };
   return c;
@@ -104,7 +105,7 @@ TEST(AdamW, MatchesPyTorchsFormula) {
         c.factor = 12;
         c.reference = [=](const std::vector<Values>& in) {
           std::vector<std::vector<Expected>> out(3);
-          const L t = static_cast<L>(applied + 1), lr = 0.01f;
+          const L t = static_cast<L>(applied + 1), lr = 0.01;
           for (std::size_t i = 0; i < in[0].size(); ++i) {
             const L g = in[0][i] * 0.5L, p = in[1][i] * (1 - lr * params.weight_decay);
             const L m = params.beta1 * in[2][i] + (1 - params.beta1) * g;
@@ -139,7 +140,7 @@ TEST(Sgd, MatchesPyTorchsFormula) {
           c.factor = 6;
           c.reference = [=](const std::vector<Values>& in) {
             std::vector<std::vector<Expected>> out(with_buffer ? 2 : 1);
-            const L lr = 0.01f;
+            const L lr = 0.01;
             for (std::size_t i = 0; i < in[0].size(); ++i) {
               const L p = in[1][i], g = in[0][i] * 0.5L + 0.125L * p, size = std::fabs(in[0][i]) + std::fabs(p);
               if (!with_buffer) {
@@ -161,6 +162,19 @@ TEST(Sgd, MatchesPyTorchsFormula) {
   }
 }
 
+TEST(Sgd, HasABufferIfItIsGivenOne) {
+  TestTensor g({40}, Format::fp32), p({40}, Format::fp32), buffer({40}, Format::fp32);
+  for (int i = 0; i < 40; ++i) g.set(i, 1), p.set(i, 2), buffer.set(i, 3);
+  StepState state;
+  state.learning_rate = 0.5;
+  state.applied = 4;
+  SgdParams params;   // momentum 0
+  execute("sgd", Format::fp32, {g.view()}, {p.view(), buffer.view()}, &params, state, InstructionSet::portable, 1);
+  for (int i = 0; i < 40; ++i) ASSERT_TRUE(p.get(i) == 1.5 && buffer.get(i) == 1);
+  params.momentum = 0.5f;
+  EXPECT_THROW(execute("sgd", Format::fp32, {g.view()}, {p.view()}, &params, state, InstructionSet::portable, 1), Error);
+}
+
 TEST(Update, WritesNothingUnlessTheStepIsGood) {
   for (const InstructionSet set : instruction_sets()) {
     for (const bool adamw : {false, true}) {
@@ -170,7 +184,7 @@ TEST(Update, WritesNothingUnlessTheStepIsGood) {
       const SgdParams sgd_params{0.9f, 0.0f, false};
       const auto step = [&](std::int32_t finite, std::int32_t halt) {
         StepState state;
-        state.learning_rate = 0.1f;
+        state.learning_rate = 0.1;
         state.finite = finite;
         state.halt = halt;
         if (adamw)
@@ -193,7 +207,7 @@ TEST(Update, StagnatesInSixteenBitsWhereFp32DoesNot) {
     TestTensor g({33}, f), p({33}, f);
     for (int i = 0; i < 33; ++i) g.set(i, 1), p.set(i, 1);
     StepState state;
-    state.learning_rate = 0.001f;
+    state.learning_rate = 0.001;
     const SgdParams params;
     execute("sgd", Format::fp32, {g.view()}, {p.view()}, &params, state, InstructionSet::portable, 1);
     EXPECT_EQ(p.get(20) == 1.0, f == Format::bf16);
