@@ -6,7 +6,8 @@ if [ -z "${HOME:-}" ]; then
   HOME=$(getent passwd "$(id -u)" | cut -d: -f6 || true)
   export HOME="${HOME:-/tmp}"
 fi
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+unset CDPATH  # cd would go elsewhere and print where
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
 say() { printf '\n== %s\n' "$*"; }
 
@@ -18,14 +19,16 @@ usage_error() {
 
 # How many compilers fit: one a processor, and 1.5 GiB of free memory each (the largest test files need about 1 GiB).
 jobs_that_fit() {
-  local processors available limit used
+  # The variable serves tests/house.
+  local processors available limit used cached group=${ULPSCOPE_CGROUP:-/sys/fs/cgroup}
   processors=$(nproc)
   available=$(awk '$1 == "MemAvailable:" { print int($2 / 1024) }' /proc/meminfo)
-  # A container may be allowed less than the machine has.
-  limit=$(cat /sys/fs/cgroup/memory.max 2>/dev/null || echo max)
+  # A container may be allowed less than the machine has. Files in the page cache that nobody has used lately are as good as free.
+  limit=$(cat "$group/memory.max" 2>/dev/null || echo max)
   if [ "$limit" != max ]; then
-    used=$(cat /sys/fs/cgroup/memory.current 2>/dev/null || echo 0)
-    limit=$(((limit - used) / 1048576))
+    used=$(cat "$group/memory.current" 2>/dev/null || echo 0)
+    cached=$(awk '$1 == "inactive_file" { print $2 }' "$group/memory.stat" 2>/dev/null || true)
+    limit=$(((limit - used + ${cached:-0}) / 1048576))
     [ "$limit" -ge "$available" ] || available=$limit
   fi
   local fit=$((available / 1536))

@@ -16,6 +16,7 @@
 #include "profiler/cli/compare_text.h"
 #include "profiler/cli/program.h"
 #include "reports/export/exporter.h"
+#include "reports/run_file/reader.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -27,7 +28,19 @@ struct CompareArguments {
   std::string output;
 };
 
+/// A mistyped -o must not cost a recording.
+void refuse_run_file(const std::string& path) {
+  try {
+    const reports::RunFileReader reader(path);
+  } catch (const Error&) {
+    return;
+  }
+  throw UsageError(
+      fmt::format("-o {}: that is a run file, and it is not replaced by a table; give another name", path));
+}
+
 void write_file(const std::string& path, const std::string& text) {
+  refuse_run_file(path);
   std::ofstream out(path, std::ios::binary);
   if (!out) throw UsageError(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
   out << text << std::flush;

@@ -10,6 +10,7 @@
 #include "profiler/cli/devices_text.h"
 #include "profiler/cli/program.h"
 #include "profiler/cli/text.h"
+#include "profiler/experiment/json_text.h"
 #include "profiler/experiment/machine.h"
 
 namespace ulpscope::profiler {
@@ -27,7 +28,7 @@ std::string devices_text(const Device& cpu, const GpuSearch& gpus) {
   }
   for (const Gpu& gpu : gpus.gpus) {
     text += wrapped(fmt::format("GPU   {}: compute capability {}.{}, {}; all modes absent: not executed by this build",
-                                gpu.name, gpu.major, gpu.minor, bytes_words(static_cast<double>(gpu.memory_bytes))),
+                                gpu.name, gpu.major, gpu.minor, bytes_text(static_cast<double>(gpu.memory_bytes))),
                     "      ") +
             "\n";
   }
@@ -47,7 +48,7 @@ Action declare_devices(CLI::App& app) {
     const std::unique_ptr<Device> cpu = make_cpu_device();
     const GpuSearch gpus = find_gpus(this_system());
     if (*json) {
-      call.out << devices_json(*cpu, gpus).dump(2) << '\n';
+      call.out << json_text(devices_json(*cpu, gpus), 2) << '\n';
     } else {
       call.out << devices_text(*cpu, gpus);
     }

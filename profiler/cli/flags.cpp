@@ -18,7 +18,6 @@ namespace {
 
 constexpr const char* own_group = "Experiment (a flag writes the key of the experiment file in brackets)";
 constexpr const char* hf_group = "As in the Hugging Face trainer";
-constexpr int most_times = 1000;  // a flag may be given
 
 /// `apply` is for flags that are more than another name of a key.
 struct KeyFlag {
@@ -91,12 +90,20 @@ std::string together(const std::vector<std::string>& words, const Key& key) {
 }
 
 void apply(Settings& settings, const KeyFlag& flag, const std::vector<std::string>& words) {
-  const std::string where = fmt::format("--{} {}", flag.name, fmt::join(words, " "));
+  const bool list = flag.key[0] != '\0' && find_key(flag.key, "").type == KeyType::texts;
+  std::string where = fmt::format("--{} {}", flag.name, list ? fmt::format("{}", fmt::join(words, ",")) : words.back());
+  if (!list && words.size() > 1) where += fmt::format(" (given {} times, the last counts)", words.size());
   if (flag.apply != nullptr) {
     flag.apply(settings, words.back(), where);
     return;
   }
   settings.add_words(flag.key, together(words, find_key(flag.key, where)), where);
+}
+
+/// A flag that may be given several times, each time with one value: the word after that is not its own, but the
+/// experiment file perhaps.
+void take_one_at_a_time(CLI::Option& option) {
+  option.expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
 }  // namespace
@@ -119,7 +126,7 @@ void ExperimentFlags::declare_flag(CLI::App& app, const std::string& name, const
           held->words.insert(held->words.end(), words.begin(), words.end());
         },
         doc);
-    option->type_name(value)->expected(1, most_times)->allow_extra_args(false);
+    take_one_at_a_time(*option->type_name(value));
   }
   option->group(group);
 }
@@ -131,11 +138,9 @@ void ExperimentFlags::declare_for_plan(CLI::App& app) {
     if (name != "model" && name != "keep_fp32" && name != "threads") continue;
     declare_flag(app, name, flag.value, fmt::format("{} [{}]", flag.doc, flag.key), own_group, false);
   }
-  app.add_option("--set", assignments_, "sets any key of the experiment file; overrides everything else; several times")
-      ->type_name("KEY=VALUE")
-      ->expected(1, most_times)
-      ->allow_extra_args(false)
-      ->group(own_group);
+  CLI::Option* set = app.add_option("--set", assignments_,
+                                    "sets any key of the experiment file; overrides everything else; several times");
+  take_one_at_a_time(*set->type_name("KEY=VALUE")->group(own_group));
 }
 
 void ExperimentFlags::declare_for_run(CLI::App& app) {
@@ -143,11 +148,9 @@ void ExperimentFlags::declare_for_run(CLI::App& app) {
   for (const KeyFlag& flag : own_flags) {
     declare_flag(app, flag.name, flag.value, fmt::format("{} [{}]", flag.doc, flag.key), own_group, false);
   }
-  app.add_option("--set", assignments_, "sets any key of the experiment file; overrides everything else; several times")
-      ->type_name("KEY=VALUE")
-      ->expected(1, most_times)
-      ->allow_extra_args(false)
-      ->group(own_group);
+  CLI::Option* set = app.add_option("--set", assignments_,
+                                    "sets any key of the experiment file; overrides everything else; several times");
+  take_one_at_a_time(*set->type_name("KEY=VALUE")->group(own_group));
   declare_flag(app, "bf16", "", "[true|false] one mode: bf16; with --tf32 bf16+tf32 [run.modes]", hf_group, true);
   declare_flag(app, "fp16", "", "[true|false] one mode: fp16; with --tf32 fp16+tf32 [run.modes]", hf_group, true);
   declare_flag(app, "tf32", "", "[true|false] products that stay fp32 multiply in tf32 [run.modes]", hf_group, true);

@@ -10,6 +10,8 @@
 #include "profiler/cli/flags.h"
 #include "profiler/cli/plan_text.h"
 #include "profiler/cli/program.h"
+#include "profiler/experiment/json_text.h"
+#include "profiler/experiment/run_record.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -20,33 +22,33 @@ struct PlanArguments {
   bool json = false;
 };
 
-std::string loss_scaling_words(const Experiment& experiment, const engine::Mode& mode) {
-  if (!engine::scales_loss(mode, experiment.train)) return "none";
-  const scaling::Policy& policy = experiment.train.scaler;
-  if (const auto* fixed = std::get_if<scaling::FixedScaling>(&policy))
-    return fmt::format("fixed at {:g}", fixed->scale);
-  return fmt::format("dynamic, from {:g}", scaling::initial_state(policy).scale);
+std::string loss_scaling_from(const Experiment& experiment, const engine::Mode& mode) {
+  const std::string words = loss_scaling_words(mode, experiment.train);
+  if (words != "dynamic") return words;
+  return fmt::format("{}, from {:g}", words, scaling::initial_state(experiment.train.scaler).scale);
 }
 
 int plan(const PlanArguments& arguments, const Invocation& call) {
-  const Experiment experiment = arguments.flags.settings().build();
+  const Settings settings = arguments.flags.settings();
+  const Experiment experiment = settings.build();
   const engine::Mode& mode = engine::find_mode(arguments.mode.empty() ? experiment.run.modes.front() : arguments.mode);
   const std::unique_ptr<Device> device =
       make_cpu_device({.threads = static_cast<int>(experiment.run.threads), .instruction_set = {}});
   const auto model = [&](bool training) {
     return engine::build_model(experiment.model, experiment.train.batch, training);
   };
-  const engine::StepPlan step = engine::plan_step(*device, model(true), mode, experiment.train);
+  const engine::StepPlan step =
+      settings.placed([&] { return engine::plan_step(*device, model(true), mode, experiment.train); });
   const engine::StepPlan evaluation = engine::plan_evaluation(*device, model(false), mode, experiment.train);
   const PlanView view{experiment.name,
                       std::string(engine::name(experiment.model)),
                       mode,
                       device->description().name,
-                      loss_scaling_words(experiment, mode),
+                      loss_scaling_from(experiment, mode),
                       step,
                       evaluation};
   if (arguments.json) {
-    call.out << plan_json(view).dump(2) << '\n';
+    call.out << json_text(plan_json(view), 2) << '\n';
   } else {
     call.out << plan_text(view);
   }

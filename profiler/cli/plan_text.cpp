@@ -76,7 +76,7 @@ std::string node_text(const Graph& graph, std::int32_t index) {
   const int operator_width = std::max(16, columns(node.op->name));
   std::string text = fmt::format("{:>4} {} {} {:>11} {:>9}\n", index, column(node.name, 52 - operator_width),
                                  column(node.op->name, operator_width), flops > 0 ? scaled_words(flops, "FLOP") : "-",
-                                 bytes > 0 ? bytes_words(bytes) : "view");
+                                 bytes > 0 ? bytes_text(bytes) : "view");
   std::string line = fmt::format("     {} -> {}", operands(graph, node.inputs), operands(graph, node.outputs));
   if (node.op->product && node.multiply != Format::fp32) line += fmt::format(", multiplied in {}", name(node.multiply));
   const std::string attributes = engine::to_string(node.attributes);
@@ -96,7 +96,7 @@ std::string memory_text(const PlanView& view) {
     const auto found = bytes.find(category);
     if (found == bytes.end() || found->second == 0) return std::string("-");
     sum += found->second;
-    return bytes_words(static_cast<double>(found->second));
+    return bytes_text(static_cast<double>(found->second));
   };
   for (int i = 0; i < engine::memory_category_count; ++i) {
     const auto category = static_cast<MemoryCategory>(i);
@@ -104,11 +104,11 @@ std::string memory_text(const PlanView& view) {
     text += fmt::format("  {:<18}{:>12}{:>22}\n", engine::name(category), at_peak,
                         words(memory.kept_for_backward, category, kept));
   }
-  text += fmt::format("  {:<18}{:>12}{:>22}\n", "total", bytes_words(static_cast<double>(peak)),
-                      bytes_words(static_cast<double>(kept)));
+  text += fmt::format("  {:<18}{:>12}{:>22}\n", "total", bytes_text(static_cast<double>(peak)),
+                      bytes_text(static_cast<double>(kept)));
   text += fmt::format("  {} of it stay for the whole run, {} are used anew in every step.\n",
-                      bytes_words(static_cast<double>(memory.persistent_bytes)),
-                      bytes_words(static_cast<double>(memory.arena_bytes)));
+                      bytes_text(static_cast<double>(memory.persistent_bytes)),
+                      bytes_text(static_cast<double>(memory.arena_bytes)));
   if (memory.peak_node >= 0) {
     text += wrapped(fmt::format("  The peak is at node {} {}.", memory.peak_node,
                                 view.plan.graph.node(engine::NodeId{memory.peak_node}).name),
@@ -116,7 +116,7 @@ std::string memory_text(const PlanView& view) {
             "\n";
   }
   const std::int64_t more = view.evaluation.memory.arena_bytes - memory.arena_bytes;
-  if (more > 0) text += fmt::format("  Held-out evaluation needs {} more.\n", bytes_words(static_cast<double>(more)));
+  if (more > 0) text += fmt::format("  Held-out evaluation needs {} more.\n", bytes_text(static_cast<double>(more)));
   return text;
 }
 
@@ -181,11 +181,11 @@ std::string plan_text(const PlanView& view) {
   for (const Phase p : phases) {
     const Totals t = totals_of(graph, p);
     text += fmt::format("  {:<10}{:>8}{:>14}{:>16}{:>12}\n", engine::name(p), t.nodes, scaled_words(t.flops, "FLOP"),
-                        scaled_words(t.product_flops, "FLOP"), bytes_words(t.bytes));
+                        scaled_words(t.product_flops, "FLOP"), bytes_text(t.bytes));
     all = {all.flops + t.flops, all.product_flops + t.product_flops, all.bytes + t.bytes, all.nodes + t.nodes};
   }
   text += fmt::format("  {:<10}{:>8}{:>14}{:>16}{:>12}\n\n", "step", all.nodes, scaled_words(all.flops, "FLOP"),
-                      scaled_words(all.product_flops, "FLOP"), bytes_words(all.bytes));
+                      scaled_words(all.product_flops, "FLOP"), bytes_text(all.bytes));
   return text + memory_text(view);
 }
 

@@ -14,7 +14,7 @@ struct PlanView {
   std::string model;
   engine::Mode mode;
   std::string device;
-  std::string loss_scaling;  ///< "none", "dynamic, from 65536", "fixed at 1024"
+  std::string loss_scaling;  ///< "none", "dynamic, from 65536", "fixed:1024"
   const engine::StepPlan& plan;
   const engine::StepPlan& evaluation;
 };

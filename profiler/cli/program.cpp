@@ -114,7 +114,7 @@ int parse_and_act(std::vector<std::string> arguments, std::ostream& out, std::os
   program.allow_extras();
   program.require_subcommand(0, 1);
   program.footer(
-      "Exit codes: 0 done, 1 fault, 2 wrong use, 130 ended by Ctrl-C.\n"
+      "Exit codes: 0 done, 1 fault, 2 wrong use, 130 ended by Ctrl-C, 143 by SIGTERM.\n"
       "More on a command: ulpscope COMMAND --help");
   std::array<Action, commands.size()> actions;
   std::array<CLI::App*, commands.size()> apps{};

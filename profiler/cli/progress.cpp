@@ -1,12 +1,14 @@
 #include "profiler/cli/progress.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <ostream>
+#include <string_view>
 
 #include "profiler/cli/text.h"
 
@@ -14,6 +16,7 @@ namespace ulpscope::profiler {
 namespace {
 
 constexpr double redraw_seconds = 0.1;
+constexpr int least_width = 20;  // the mode and its step; what is narrower wraps
 
 std::string run_name(const RunInfo& run) {
   if (run.seeds <= 1) return fmt::format("{:<9}", run.mode.name);  // the longest: bf16+tf32
@@ -25,7 +28,12 @@ std::string run_name(const RunInfo& run) {
 
 ProgressStyle terminal_style() {
   ProgressStyle style;
-  style.redraw = isatty(STDERR_FILENO) == 1;
+  const char* const terminal = std::getenv("TERM");
+  const bool dumb = terminal != nullptr && std::string_view(terminal) == "dumb";
+  style.redraw = isatty(STDERR_FILENO) == 1 && !dumb;
+  winsize size{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    style.width = std::clamp<int>(size.ws_col, least_width, style.width);
   const char* const no_colour = std::getenv("NO_COLOR");  // https://no-color.org: set and not empty
   style.colour = style.redraw && (no_colour == nullptr || no_colour[0] == '\0');
   return style;
@@ -53,7 +61,7 @@ std::string Progress::step_line(const RunInfo& run, const engine::StepResult& re
   const double left = seconds / static_cast<double>(done) * static_cast<double>(run.steps - done);
   std::string line = fmt::format("{} step {:>{}}/{}  loss {:.4f}", run_name(run), done,
                                  fmt::formatted_size("{}", run.steps), run.steps, result.loss);
-  if (run.loss_scaling) line += fmt::format("  scale {:g}", result.next_loss_scale);
+  if (run.loss_scaling) line += fmt::format("  scale {:g}", result.loss_scale);
   if (seconds > 0) line += fmt::format("  {} tokens/s", rate(tokens / seconds));
   line += done == run.steps ? fmt::format("  {}", duration(seconds)) : fmt::format("  {} left", duration(left));
   return line;
@@ -88,7 +96,7 @@ void Progress::run_end(const RunInfo& run, reports::RunStatus status, const std:
 std::string Progress::final_line(const RunInfo& run) const {
   std::string line = fmt::format("{} loss {:.4f}", run_name(run), last_.loss);
   if (has_held_out_) line += fmt::format("  held out {:.4f}", held_out_);
-  if (run.loss_scaling) line += fmt::format("  scale {:g}", last_.next_loss_scale);
+  if (run.loss_scaling) line += fmt::format("  scale {:g}", last_.loss_scale);
   if (seconds_ > 0) line += fmt::format("  {} tokens/s", rate(tokens_ / seconds_));
   return line + fmt::format("  {}", duration(seconds_));
 }
@@ -108,6 +116,8 @@ void Progress::timing_step(std::int64_t done, std::int64_t steps) {
 }
 
 void Progress::timing_end() { finish_line(); }
+
+void Progress::warning(const std::string& text) { print("ulpscope: " + text); }
 
 /// Redrawn ten times a second; as lines at every tenth of the way.
 bool Progress::due(std::int64_t done, std::int64_t total) {

@@ -17,7 +17,7 @@ struct ProgressStyle {
   int width = 80;       ///< no line is longer
 };
 
-/// For the process's standard error.
+/// For the process's standard error. As wide as the terminal, at most 80 columns; no escape sequences if TERM is dumb.
 ProgressStyle terminal_style();
 
 /// "1:02:03", "4:05"; "?" if it is not known.
@@ -36,6 +36,7 @@ class Progress final : public Watcher {
   void timing_begin(std::int64_t steps, const std::string& note) override;
   void timing_step(std::int64_t done, std::int64_t steps) override;
   void timing_end() override;
+  void warning(const std::string& text) override;
 
   /// The line of one step; public for the test.
   static std::string step_line(const RunInfo& run, const engine::StepResult& result, double seconds, double tokens);

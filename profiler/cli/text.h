@@ -1,26 +1,32 @@
-// Text for a terminal of 80 columns.
+// Text for a terminal of 80 columns: reports/export/layout.h with widths as the command line counts them.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
+
+#include "reports/export/layout.h"
+#include "reports/export/numbers.h"
 
 namespace ulpscope::profiler {
 
 inline constexpr int text_width = 80;
 
 /// Columns that a UTF-8 text takes (each code point one).
-int columns(std::string_view text);
+inline int columns(std::string_view text) { return static_cast<int>(reports::columns(text)); }
 
-/// Breaks a text at blanks so that no line is longer than `width`; lines after the first start with `indent`. A word
-/// that is too long stays whole. No newline at the end.
-std::string wrapped(std::string_view text, std::string_view indent, int width = text_width);
+/// Breaks a text at blanks so that no line is longer than `width`; lines after the first start with `indent`.
+inline std::string wrapped(std::string_view text, std::string_view indent, int width = text_width) {
+  return reports::wrapped(text, indent, static_cast<std::size_t>(width));
+}
 
 /// The text, filled up with blanks; cut with "…" if it is longer.
-std::string column(std::string_view text, int width);
+inline std::string column(std::string_view text, int width) {
+  const auto exact = static_cast<std::size_t>(width);
+  return reports::pad_right(reports::shorten(text, exact), exact);
+}
 
-/// "1.50 MiB", "640 B": three digits or four.
-std::string bytes_words(double bytes);
+using reports::bytes_text;
+
 /// "25.2 MFLOP", "12 FLOP": decimal prefixes, three digits.
 std::string scaled_words(double value, const char* unit);
 

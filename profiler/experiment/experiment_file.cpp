@@ -93,7 +93,12 @@ void Settings::add_text(std::string_view toml, const std::string& path) {
   try {
     table = toml::parse(toml, path);
   } catch (const toml::parse_error& error) {
-    throw UsageError(fmt::format("{}:{}: not valid TOML: {}", path, error.source().begin.line, error.description()));
+    const std::string_view words = error.description();
+    // toml++'s words for a well-formed number that no double holds
+    const bool too_large = words.find("floating-point") != std::string_view::npos &&
+                           words.find("could not be interpreted as a value") != std::string_view::npos;
+    throw UsageError(fmt::format("{}:{}: {}: {}", path, error.source().begin.line,
+                                 too_large ? "a number is out of range" : "not valid TOML", words));
   }
   const fs::path folder = fs::path(path).parent_path();
   walk(table, "", path, [&](const std::string& name, const toml::node& node) {
@@ -132,6 +137,15 @@ void Settings::add_assignment(const std::string& assignment) {
 
 bool Settings::has(std::string_view key) const {
   return std::any_of(given_.begin(), given_.end(), [&](const Given& g) { return g.key->name == key; });
+}
+
+/// "keep_fp32: …" of the engine as "gpt.toml:12: train.keep_fp32: …".
+std::string Settings::with_place(const std::string& message) const {
+  constexpr std::string_view name = "keep_fp32";
+  if (!message.starts_with(name)) return message;
+  const auto last = std::find_if(given_.rbegin(), given_.rend(),
+                                 [&](const Given& g) { return g.key->name == fmt::format("train.{}", name); });
+  return fmt::format("{}train.{}", last == given_.rend() ? "" : last->where + ": ", message);
 }
 
 Experiment Settings::build() const {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/error.h"
 #include "profiler/experiment/keys.h"
 
 namespace ulpscope::profiler {
@@ -32,6 +33,16 @@ class Settings {
 
   bool has(std::string_view key) const;
 
+  /// Calls `work`, which finds out whether patterns of nodes match: its UsageError about a key gets the key's place.
+  template <class Work>
+  auto placed(Work&& work) const {
+    try {
+      return work();
+    } catch (const UsageError& error) {
+      throw UsageError(with_place(error.what()));
+    }
+  }
+
   /// Sets every value, model.kind first, starting from the defaults. Checks what one value alone cannot show: sizes
   /// that do not fit together, a scale that is both fixed and dynamic. Whether there is data is for those who need
   /// some.
@@ -44,6 +55,7 @@ class Settings {
     std::string where;
   };
   void check_scaler(const Experiment& experiment) const;
+  std::string with_place(const std::string& message) const;
   std::vector<Given> given_;
   std::string name_;
 };

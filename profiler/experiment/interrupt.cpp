@@ -3,33 +3,43 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
+#include <cerrno>
 #include <string_view>
 
 namespace ulpscope::profiler {
 namespace {
 
-std::atomic<int> signals{0};
+std::atomic<int> first_signal{0};
 static_assert(std::atomic<int>::is_always_lock_free, "used in a signal handler");
 struct sigaction old_interrupt, old_terminate;
 
-void handle(int) {
-  if (signals.fetch_add(1) > 0) _exit(exit_interrupted);  // what is committed of the run file stays readable
+void handle(int signal) {
+  int none = 0;
+  if (!first_signal.compare_exchange_strong(none, signal))
+    _exit(128 + signal);   // what is committed of the run file stays readable
+  const int kept = errno;  // of the call that was interrupted
   constexpr std::string_view message = "\nulpscope: ending after this step; once more ends at once\n";
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, message.data(), message.size());
+  errno = kept;
+}
+
+// A signal that is ignored (by nohup, by a shell for its background jobs) stays ignored.
+void take_over(int signal, struct sigaction& old) {
+  struct sigaction action {};
+  action.sa_handler = handle;
+  action.sa_flags = SA_RESTART;  // the writer's system calls go on
+  sigemptyset(&action.sa_mask);
+  sigaction(signal, nullptr, &old);
+  if (old.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);
 }
 
 }  // namespace
 
 Interrupt::Interrupt() {
-  signals = 0;
-  struct sigaction action {};
-  action.sa_handler = handle;
-  action.sa_flags = SA_RESTART;  // the writer's system calls go on
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, &old_interrupt);
-  sigaction(SIGTERM, &action, &old_terminate);
+  first_signal = 0;
+  take_over(SIGINT, old_interrupt);
+  take_over(SIGTERM, old_terminate);
 }
 
 Interrupt::~Interrupt() {
@@ -37,6 +47,8 @@ Interrupt::~Interrupt() {
   sigaction(SIGTERM, &old_terminate, nullptr);
 }
 
-bool Interrupt::requested() { return signals.load() > 0; }
+bool Interrupt::requested() { return first_signal.load() != 0; }
+
+int Interrupt::exit_code() { return 128 + first_signal.load(); }
 
 }  // namespace ulpscope::profiler

@@ -3,10 +3,7 @@
 
 namespace ulpscope::profiler {
 
-/// Exit code of a program that was asked to end (128 + SIGINT).
-inline constexpr int exit_interrupted = 130;
-
-/// Catches SIGINT and SIGTERM while it lives. One at a time.
+/// Catches SIGINT and SIGTERM while it lives, unless they are ignored. One at a time.
 class Interrupt {
  public:
   Interrupt();
@@ -16,6 +13,8 @@ class Interrupt {
 
   /// Whether a signal came.
   static bool requested();
+  /// Of a program that a signal asked to end: 130 after Ctrl-C (128 + SIGINT), 143 after SIGTERM.
+  static int exit_code();
 };
 
 }  // namespace ulpscope::profiler

@@ -44,7 +44,11 @@ KeyValue widened(const Key& key, const KeyValue& value, const std::string& where
   }
   if (key.type == KeyType::integer && std::holds_alternative<double>(value)) {
     const double number = std::get<double>(value);  // 1e3 is a whole number to everybody but TOML
-    if (number == std::floor(number) && std::fabs(number) <= 0x1p53) return static_cast<std::int64_t>(number);
+    const bool whole = number == std::floor(number);
+    if (whole && std::fabs(number) <= 0x1p53) return static_cast<std::int64_t>(number);
+    if (whole)
+      throw UsageError(fmt::format("{}: {} = {} is out of range: it takes {}", where, key.name, describe_value(value),
+                                   describe_type(key)));
   }
   if (key.type == KeyType::texts && std::holds_alternative<std::string>(value)) {
     return std::vector<std::string>{std::get<std::string>(value)};
@@ -94,11 +98,13 @@ std::vector<std::string> split_list(std::string_view words) {
   return parts;
 }
 
+/// Out of range counts as no number: `out_of_range` says so.
 template <class T>
-std::optional<T> parse_number(std::string_view words) {
+std::optional<T> parse_number(std::string_view words, bool& out_of_range) {
   T number{};
   if (!words.empty() && words.front() == '+') words.remove_prefix(1);
   const auto [end, error] = std::from_chars(words.data(), words.data() + words.size(), number);
+  out_of_range = error == std::errc::result_out_of_range && end == words.data() + words.size();
   if (error != std::errc() || end != words.data() + words.size()) return std::nullopt;
   return number;
 }
@@ -187,7 +193,11 @@ void set_key(Experiment& experiment, const Key& key, const KeyValue& value, cons
 }
 
 KeyValue parse_words(const Key& key, std::string_view words, const std::string& where) {
+  bool out_of_range = false;
   const auto wrong = [&]() -> UsageError {
+    if (out_of_range)
+      return UsageError(fmt::format("{}: {} = {} is out of the range of 64 bits: it takes {}", where, key.name, words,
+                                    describe_type(key)));
     return UsageError(
         fmt::format("{}: {} = \"{}\" has the wrong type: it takes {}", where, key.name, words, describe_type(key)));
   };
@@ -199,11 +209,11 @@ KeyValue parse_words(const Key& key, std::string_view words, const std::string& 
         if (words == no) return false;
       throw wrong();
     case KeyType::integer:
-      if (const auto number = parse_number<std::int64_t>(words)) return *number;
-      if (const auto number = parse_number<double>(words)) return widened(key, *number, where);
+      if (const auto number = parse_number<std::int64_t>(words, out_of_range)) return *number;
+      if (const auto number = parse_number<double>(words, out_of_range)) return widened(key, *number, where);
       throw wrong();
     case KeyType::number:
-      if (const auto number = parse_number<double>(words)) return *number;
+      if (const auto number = parse_number<double>(words, out_of_range)) return *number;
       throw wrong();
     case KeyType::text:
       if (const auto quoted = parse_toml_words(words); quoted && std::holds_alternative<std::string>(*quoted))

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -81,6 +82,12 @@ Key number_key(std::string name, std::string doc, Range range, Slot<double> slot
 Key flag_key(std::string name, std::string doc, Slot<bool> slot);
 Key text_key(std::string name, std::string doc, std::vector<std::string> choices, Slot<std::string> slot);
 Key texts_key(std::string name, std::string doc, Slot<std::vector<std::string>> slot);
+
+/// The key with what others call it.
+inline Key also(Key key, std::vector<std::string> names) {
+  key.also = std::move(names);
+  return key;
+}
 
 inline constexpr double no_limit = std::numeric_limits<double>::infinity();
 inline Range at_least(double least) { return {.least = least}; }

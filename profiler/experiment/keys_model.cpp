@@ -41,31 +41,26 @@ Key kind_key() {
   return key;
 }
 
-Key also(Key key, std::vector<std::string> names) {
-  key.also = std::move(names);
-  return key;
-}
-
 }  // namespace
 
 std::vector<Key> model_keys() {
   return {
       kind_key(),
-      also(integer_key("model.context", "bytes the model sees before the one it predicts", at_least(1),
+      also(integer_key("model.context", "bytes the model sees before the one it predicts", between(1, 1 << 17),
                        member(&GptConfig::context, &MlpConfig::context)),
            {"seq_len", "block_size", "n_ctx", "n_positions"}),
-      also(integer_key("model.vocabulary", "different tokens; text is bytes: 256", at_least(256),
+      also(integer_key("model.vocabulary", "different tokens; text is bytes: 256", between(256, 1 << 22),
                        member(&GptConfig::vocabulary, &MlpConfig::vocabulary)),
            {"vocab_size"}),
-      integer_key("model.embedding", "mlp: numbers for each byte of the context", at_least(1),
+      integer_key("model.embedding", "mlp: numbers for each byte of the context", between(1, 1 << 16),
                   mlp_only(&MlpConfig::embedding)),
-      also(integer_key("model.width", "numbers for each position (gpt) or hidden layer (mlp)", at_least(1),
+      also(integer_key("model.width", "numbers for each position (gpt) or hidden layer (mlp)", between(1, 1 << 16),
                        member(&GptConfig::width, &MlpConfig::width)),
            {"n_embd", "hidden_size", "d_model", "dim"}),
-      also(integer_key("model.layers", "blocks (gpt) or hidden layers (mlp)", at_least(1),
+      also(integer_key("model.layers", "blocks (gpt) or hidden layers (mlp)", between(1, 1000),
                        member(&GptConfig::layers, &MlpConfig::layers)),
            {"n_layer", "num_hidden_layers", "depth"}),
-      also(integer_key("model.heads", "gpt: attention heads; must divide the width", at_least(1),
+      also(integer_key("model.heads", "gpt: attention heads; must divide the width", between(1, 256),
                        gpt_only(&GptConfig::heads)),
            {"n_head", "num_attention_heads"}),
       number_key("model.dropout", "gpt: share of activations set to zero", below(0, 1), gpt_only(&GptConfig::dropout)),

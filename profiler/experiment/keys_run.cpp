@@ -71,7 +71,7 @@ Key output_key() {
 std::vector<Key> data_and_run_keys() {
   return {
       path_key(),
-      number_key("data.held_out", "share of the text kept from training and evaluated", below(0, 1),
+      number_key("data.held_out", "share of the text kept from training and evaluated", between(0, 0.9),
                  [](Experiment& e) { return &e.data.held_out; }),
       modes_key(),
       integer_key("run.seeds", "runs of each mode, with seed, seed + 1 and so on; a verdict needs 3", between(1, 10000),

@@ -1,9 +1,14 @@
 // Keys of [train] and [train.scaler].
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "engine/precision/policy.h"
+#include "kernels/error.h"
 #include "profiler/experiment/keys.h"
 
 namespace ulpscope::profiler {
@@ -26,11 +31,6 @@ Slot<T> in(T OptimizerConfig::*member) {
 template <class T>
 Slot<T> in(T ScheduleConfig::*member) {
   return [member](Experiment& e) { return &(e.train.schedule.*member); };
-}
-
-Key also(Key key, std::vector<std::string> names) {
-  key.also = std::move(names);
-  return key;
 }
 
 /// A key whose value is an enumerator, by name.
@@ -60,6 +60,14 @@ Key choice_key(std::string name, std::string doc, std::array<std::pair<const cha
   return key;
 }
 
+/// Scales are fp32; what is 0 or infinite there is no scale.
+float as_scale(double number) {
+  const auto scale = static_cast<float>(number);
+  if (scale > 0 && std::isfinite(scale)) return scale;
+  throw UsageError(fmt::format("{} is {:g} in fp32: it must be from {:.3g} to {:.3g}", number, scale,
+                               std::numeric_limits<float>::denorm_min(), std::numeric_limits<float>::max()));
+}
+
 /// A number of the dynamic scaler. Settings::build refuses it beside train.scaler.fixed.
 template <class Member>
 Key scaler_key(std::string name, KeyType type, std::string doc, Range range, Member PytorchScaler::*member) {
@@ -72,7 +80,12 @@ Key scaler_key(std::string name, KeyType type, std::string doc, Range range, Mem
     auto* scaler = std::get_if<PytorchScaler>(&e.train.scaler);
     if (scaler == nullptr) scaler = &e.train.scaler.emplace<PytorchScaler>();
     if (const auto* integer = std::get_if<std::int64_t>(&value)) scaler->*member = static_cast<Member>(*integer);
-    if (const auto* number = std::get_if<double>(&value)) scaler->*member = static_cast<Member>(*number);
+    if (const auto* number = std::get_if<double>(&value)) {
+      if constexpr (std::is_same_v<Member, float>)
+        scaler->*member = as_scale(*number);
+      else
+        scaler->*member = static_cast<Member>(*number);
+    }
   };
   key.get = [member, type](const Experiment& e) -> std::optional<KeyValue> {
     const auto* scaler = std::get_if<PytorchScaler>(&e.train.scaler);
@@ -91,7 +104,7 @@ Key fixed_scale_key() {
   key.also = {"static", "loss_scale", "scale"};
   key.range = {.least = 0, .greatest = std::numeric_limits<float>::max(), .least_allowed = false};
   key.set = [](Experiment& e, const KeyValue& value) {
-    e.train.scaler = FixedScaling{static_cast<float>(std::get<double>(value))};
+    e.train.scaler = FixedScaling{as_scale(std::get<double>(value))};
   };
   key.get = [](const Experiment& e) -> std::optional<KeyValue> {
     const auto* fixed = std::get_if<FixedScaling>(&e.train.scaler);
@@ -153,7 +166,7 @@ std::vector<Key> train_keys() {
   std::vector<Key> list = {
       also(integer_key("train.steps", "training steps", between(1, 1e9), in(&TrainConfig::steps)),
            {"max_steps", "iterations"}),
-      also(integer_key("train.batch", "sequences (or samples) in a step", between(1, 1e6), in(&TrainConfig::batch)),
+      also(integer_key("train.batch", "sequences (or samples) in a step", between(1, 65536), in(&TrainConfig::batch)),
            {"batch_size", "per_device_train_batch_size"}),
       also(number_key("train.lr", "learning rate after warm-up", at_least(0), in(&ScheduleConfig::learning_rate)),
            {"learning_rate"}),

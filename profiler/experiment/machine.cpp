@@ -17,6 +17,7 @@
 #include <optional>
 #include <sstream>
 
+#include "profiler/experiment/json_text.h"
 #include "profiler/version.h"
 
 namespace ulpscope::profiler {
@@ -41,17 +42,13 @@ std::optional<std::int64_t> memory_info(const std::string& name) {
   return std::nullopt;
 }
 
-/// Limit and use of the control group, version 2 or 1; nothing without a limit.
-std::optional<std::int64_t> control_group_free() {
-  for (const auto& [limit_file, use_file] :
-       {std::pair{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
-        std::pair{"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"}}) {
-    const auto limit = first_line(limit_file), use = first_line(use_file);
-    if (!limit || !use || *limit == "max") continue;
-    return std::max<std::int64_t>(0,
-                                  std::strtoll(limit->c_str(), nullptr, 10) - std::strtoll(use->c_str(), nullptr, 10));
-  }
-  return std::nullopt;
+/// A row "name 123" of a file; 0 if it is not there.
+std::int64_t row_of(const std::string& path, const std::string& name) {
+  std::ifstream in(path);
+  std::string word;
+  for (std::int64_t value = 0; in >> word >> value;)
+    if (word == name) return value;
+  return 0;
 }
 
 std::string operating_system() {
@@ -97,7 +94,7 @@ json environment() {
     all["governor"] = *governor;
   if (const auto quota = first_line("/sys/fs/cgroup/cpu.max")) all["cpu.max"] = *quota;
   if (const auto load = first_line("/proc/loadavg")) all["load_average"] = *load;
-  if (const auto free = control_group_free()) all["control_group_free_bytes"] = *free;
+  if (const auto free = control_group_free_bytes()) all["control_group_free_bytes"] = *free;
   return all;
 }
 
@@ -150,15 +147,31 @@ reports::MachineRecord machine_record(const Device& device, const GpuSearch& gpu
   machine.instruction_set = device.description().instruction_set;
   machine.cores = processors();
   machine.memory_bytes = memory_info("MemTotal");
-  machine.devices_json = devices_json(device, gpus).dump();
-  machine.libraries_json = libraries(device).dump();
-  machine.environment_json = environment().dump();
+  machine.devices_json = json_text(devices_json(device, gpus));
+  machine.libraries_json = json_text(libraries(device));
+  machine.environment_json = json_text(environment());
   return machine;
+}
+
+std::optional<std::int64_t> control_group_free_bytes(const std::string& root) {
+  struct Version {
+    const char *limit, *use, *statistics, *cache;
+  };
+  for (const Version& v : {Version{"/memory.max", "/memory.current", "/memory.stat", "inactive_file"},
+                           Version{"/memory/memory.limit_in_bytes", "/memory/memory.usage_in_bytes",
+                                   "/memory/memory.stat", "total_inactive_file"}}) {
+    const auto limit = first_line(root + v.limit), use = first_line(root + v.use);
+    if (!limit || !use || *limit == "max") continue;
+    const std::int64_t cache = row_of(root + v.statistics, v.cache);
+    return std::max<std::int64_t>(
+        0, std::strtoll(limit->c_str(), nullptr, 10) - std::strtoll(use->c_str(), nullptr, 10) + cache);
+  }
+  return std::nullopt;
 }
 
 std::int64_t free_memory_bytes() {
   std::int64_t free = memory_info("MemAvailable").value_or(std::numeric_limits<std::int64_t>::max());
-  if (const auto group = control_group_free()) free = std::min(free, *group);
+  if (const auto group = control_group_free_bytes()) free = std::min(free, *group);
   return free;
 }
 

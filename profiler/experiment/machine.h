@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "engine/precision/mode.h"
@@ -25,6 +26,10 @@ reports::MachineRecord machine_record(const Device& device, const GpuSearch& gpu
 
 /// Bytes this process may still use: free memory of the machine, and of its control group if that has a limit.
 std::int64_t free_memory_bytes();
+
+/// Limit less use of the control group (version 2 or 1) under `root`; files in the page cache that nobody has used
+/// lately are as good as free. Nothing without a limit.
+std::optional<std::int64_t> control_group_free_bytes(const std::string& root = "/sys/fs/cgroup");
 
 /// "2025-01-31T12:00:00Z"
 std::string utc_now();

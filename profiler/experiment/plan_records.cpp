@@ -1,8 +1,10 @@
 #include "profiler/experiment/plan_records.h"
 
-#include <nlohmann/json.hpp>
+#include <algorithm>
+#include <cmath>
 
 #include "engine/graph/operator.h"
+#include "profiler/experiment/json_text.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -102,8 +104,13 @@ std::string compute_format(const Graph& graph, const Node& node) {
 std::string attributes_json(const engine::Attributes& attributes) {
   if (attributes.all().empty()) return "";
   nlohmann::json all = nlohmann::json::object();
-  for (const auto& [key, value] : attributes.all()) std::visit([&](const auto& v) { all[key] = v; }, value);
-  return all.dump();
+  for (const auto& [key, value] : attributes.all()) {
+    std::visit([&](const auto& v) { all[key] = v; }, value);
+    // JSON has no numbers for these, and null would say that nothing is there.
+    if (const double* number = std::get_if<double>(&value); number != nullptr && !std::isfinite(*number))
+      all[key] = std::isnan(*number) ? "nan" : *number > 0 ? "inf" : "-inf";
+  }
+  return json_text(all);
 }
 
 void record_plan(const engine::StepPlan& plan, reports::PlanId id, const Sink& sink) {

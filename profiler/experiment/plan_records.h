@@ -21,7 +21,7 @@ NodeTraffic node_traffic(const engine::Graph& graph, const engine::Node& node);
 /// What the multiplier or the arithmetic of a node works in: "tf32", "fp16", "fp32" …
 std::string compute_format(const engine::Graph& graph, const engine::Node& node);
 
-/// A node's attributes as a JSON object.
+/// A node's attributes as a JSON object; numbers that are not finite are the words "inf", "-inf", "nan".
 std::string attributes_json(const engine::Attributes& attributes);
 
 }  // namespace ulpscope::profiler

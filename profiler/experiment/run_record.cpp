@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "profiler/experiment/experiment_file.h"
+#include "profiler/experiment/json_text.h"
 #include "profiler/experiment/keys.h"
 #include "profiler/experiment/machine.h"
 
@@ -13,14 +14,17 @@ namespace {
 
 using nlohmann::json;
 
-/// The keys of one table of the experiment file with their values.
+/// The keys of one table of the experiment file with their values; a table inside it is an object of its own.
 json settings_json(const Experiment& experiment, const std::string& table) {
   json all = json::object();
   for (const Key& key : keys()) {
-    const std::size_t dot = key.name.rfind('.');
-    if (key.name.substr(0, dot) != table) continue;
-    if (const auto value = key.get(experiment))
-      std::visit([&](const auto& v) { all[key.name.substr(dot + 1)] = v; }, *value);
+    if (!key.name.starts_with(table + ".")) continue;
+    const std::string name = key.name.substr(table.size() + 1);
+    const std::size_t dot = name.find('.');
+    const auto value = key.get(experiment);
+    if (!value) continue;
+    json& place = dot == std::string::npos ? all[name] : all[name.substr(0, dot)][name.substr(dot + 1)];
+    std::visit([&](const auto& v) { place = v; }, *value);
   }
   return all;
 }
@@ -29,14 +33,14 @@ std::int64_t context_of(const engine::ModelConfig& model) {
   return std::visit([](const auto& config) { return config.context; }, model);
 }
 
-std::string loss_scaling_words(const Experiment& experiment, const RunInfo& run) {
-  if (!run.loss_scaling) return "none";
-  const scaling::Policy& policy = experiment.train.scaler;
-  if (const auto* fixed = std::get_if<scaling::FixedScaling>(&policy)) return fmt::format("fixed:{:g}", fixed->scale);
+}  // namespace
+
+std::string loss_scaling_words(const engine::Mode& mode, const engine::TrainConfig& train) {
+  if (!engine::scales_loss(mode, train)) return "none";
+  if (const auto* fixed = std::get_if<scaling::FixedScaling>(&train.scaler))
+    return fmt::format("fixed:{:g}", fixed->scale);
   return "dynamic";
 }
-
-}  // namespace
 
 reports::ExperimentRecord experiment_record(const Experiment& experiment, const std::string& command_line) {
   reports::ExperimentRecord record;
@@ -59,24 +63,19 @@ reports::RunRecord run_record(const Experiment& experiment, const RunInfo& run, 
   record.device = description.name;
   record.device_kind = description.kind == DeviceKind::cpu ? "cpu" : "cuda";
   record.model = engine::name(experiment.model);
-  record.model_json = settings_json(experiment, "model").dump();
+  record.model_json = json_text(settings_json(experiment, "model"));
   record.data = fmt::format("{}", fmt::join(experiment.data.paths, ", "));
-  record.data_json = json{{"paths", experiment.data.paths},
-                          {"description", dataset.describe()},
-                          {"fingerprint", fmt::format("{:016x}", dataset.fingerprint())},
-                          {"held_out", experiment.data.held_out}}
-                         .dump();
-  record.versions_json = json{
-      {"ulpscope", program_version()},
-      {"commit", program_commit()},
-      {"matmul", description.matmul_library},
-      {"compiler",
-       __VERSION__}}.dump();
-  record.kernel_choices_json = json{
-      {"matmul", description.matmul_library},
-      {"instruction_set", description.instruction_set},
-      {"threads",
-       description.threads}}.dump();
+  record.data_json = json_text({{"paths", experiment.data.paths},
+                                {"description", dataset.describe()},
+                                {"fingerprint", fmt::format("{:016x}", dataset.fingerprint())},
+                                {"held_out", experiment.data.held_out}});
+  record.versions_json = json_text({{"ulpscope", program_version()},
+                                    {"commit", program_commit()},
+                                    {"matmul", description.matmul_library},
+                                    {"compiler", __VERSION__}});
+  record.kernel_choices_json = json_text({{"matmul", description.matmul_library},
+                                          {"instruction_set", description.instruction_set},
+                                          {"threads", description.threads}});
   if (experiment.train.non_finite == engine::NonFinite::apply) {
     record.non_standard.push_back("train.non_finite = \"apply\": updates that are not finite are applied");
   }
@@ -87,9 +86,9 @@ reports::RunRecord run_record(const Experiment& experiment, const RunInfo& run, 
   record.context = context_of(experiment.model);
   record.threads = description.threads;
   record.optimizer = experiment.train.optimizer.kind == engine::OptimizerKind::adamw ? "adamw" : "sgd";
-  record.loss_scaling = loss_scaling_words(experiment, run);
+  record.loss_scaling = loss_scaling_words(run.mode, experiment.train);
   record.time_provenance = time_provenance(device, run.mode);
-  record.attributes_json = json{{"train", settings_json(experiment, "train")}}.dump();
+  record.attributes_json = json_text({{"train", settings_json(experiment, "train")}});
   return record;
 }
 

@@ -11,6 +11,9 @@ namespace ulpscope::profiler {
 
 reports::ExperimentRecord experiment_record(const Experiment& experiment, const std::string& command_line);
 
+/// "none", "dynamic", "fixed:1024": how a mode scales its loss.
+std::string loss_scaling_words(const engine::Mode& mode, const engine::TrainConfig& train);
+
 /// What is known of a run before its first step; the caller fills in ids and status.
 reports::RunRecord run_record(const Experiment& experiment, const RunInfo& run, const Device& device,
                               const engine::Dataset& dataset, const engine::StepPlan& plan);

@@ -5,11 +5,12 @@
 #include <spdlog/spdlog.h>
 
 #include <chrono>
-#include <map>
 #include <new>
+#include <optional>
 
 #include "kernels/error.h"
 #include "kernels/matmul.h"
+#include "profiler/experiment/keys.h"
 #include "profiler/experiment/machine.h"
 #include "profiler/experiment/plan_records.h"
 #include "profiler/experiment/run_record.h"
@@ -18,6 +19,7 @@
 #include "profiler/probes/memory_ledger.h"
 #include "profiler/probes/recorder.h"
 #include "profiler/trace/node_clock.h"
+#include "reports/export/numbers.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -31,6 +33,15 @@ double seconds_since(Clock::time_point begin) { return std::chrono::duration<dou
 const Experiment& with_data(const Experiment& experiment) {
   if (!experiment.data.paths.empty()) return experiment;
   throw UsageError("there is no data to train on: set data.path in the experiment file, or give --data PATH");
+}
+
+/// The keys that make this model larger.
+std::vector<std::string> size_keys(const Experiment& experiment) {
+  std::vector<std::string> names;
+  for (const Key& key : keys())
+    if (key.name.starts_with("model.") && key.type == KeyType::integer && key.get(experiment))
+      names.push_back(key.name);
+  return names;
 }
 
 /// How a run ended.
@@ -49,7 +60,7 @@ struct Runner::State {
     const engine::Model model = engine::build_model(e.model, e.train.batch, true);
     for (const std::string& name : e.run.modes) {
       const engine::Mode& mode = engine::find_mode(name);
-      engine::plan_step(*device, model, mode, e.train);  // throws what the user has to mend
+      plans.push_back(engine::plan_step(*device, model, mode, e.train));  // throws what the user has to mend
       modes.push_back(mode);
     }
     matmul_self_test(*device);
@@ -76,9 +87,44 @@ struct Runner::State {
   std::unique_ptr<Device> device;
   std::unique_ptr<engine::Dataset> dataset;
   std::vector<engine::Mode> modes;
+  std::vector<engine::StepPlan> plans;  ///< of the modes
 };
 
 namespace {
+
+/// Says once that the file cannot be written, while there is time to do something about it.
+class FaultWarning {
+ public:
+  FaultWarning(const reports::RunFileWriter& writer, Watcher& watcher) : writer_(writer), watcher_(watcher) {}
+
+  void look() {
+    const auto fault = warned_ ? std::nullopt : writer_.fault();
+    if (!fault) return;
+    warned_ = true;
+    Faults ignored;
+    ignored.guard("progress",
+                  [&] { watcher_.warning(fmt::format("{}; training goes on, writing is tried again", *fault)); });
+  }
+  /// After every step: looks once a second.
+  void look_now_and_then() {
+    if (seconds_since(last_) < 1.0) return;
+    last_ = Clock::now();
+    look();
+  }
+
+ private:
+  const reports::RunFileWriter& writer_;
+  Watcher& watcher_;
+  bool warned_ = false;
+  Clock::time_point last_ = Clock::now();
+};
+
+/// The plan of a mode in the run file: recorded once, by the first run that can.
+struct RecordedPlan {
+  const engine::StepPlan& plan;
+  reports::PlanId id{};
+  bool recorded = false;
+};
 
 /// Trains, evaluates and records one mode with one seed.
 class SingleRun {
@@ -94,14 +140,15 @@ class SingleRun {
         stop_(stop) {}
 
   /// Never throws for what goes wrong in the run: that is its status.
-  End run(const engine::TrainerSetup& setup, reports::PlanId plan, bool plan_is_new) {
+  End run(const engine::TrainerSetup& setup, RecordedPlan& plan) {
     record_.id = run_.id;
     record_.mode = run_.mode.name;
+    record_.seed = static_cast<std::int64_t>(run_.seed);
     record_.started = utc_now();
     faults_.guard("progress", [&] { watcher_.run_begin(run_); });
     End end;
     try {
-      end = train(setup, plan, plan_is_new);
+      end = train(setup, plan);
     } catch (const std::bad_alloc&) {
       end = {RunStatus::failed, "out of memory"};
     } catch (const std::exception& error) {
@@ -120,17 +167,21 @@ class SingleRun {
   const WatchingCost& cost() const { return cost_; }
 
  private:
-  End train(const engine::TrainerSetup& setup, reports::PlanId plan, bool plan_is_new) {
+  End train(const engine::TrainerSetup& setup, RecordedPlan& plan) {
+    // From the plan, before the trainer is made: if there is no memory for it, the run file says of what.
+    record_ = run_record(experiment_, run_, device_, dataset_, plan.plan);
+    record_.machine = reports::MachineId{1};
+    record_.plan = plan.id;
+    record_.started = utc_now();
+    sink_(record_);
+    faults_.guard("plan", [&] {
+      if (!plan.recorded) record_plan(plan.plan, plan.id, sink_);
+      plan.recorded = true;
+    });
     MemoryLedger ledger(device_, sink_, faults_, run_.id);
+    ledger.record_prediction(plan.plan.memory.peak_by_category);
     engine::Topics topics;
     engine::Trainer trainer(device_, dataset_, setup, topics);
-    record_ = run_record(experiment_, run_, device_, dataset_, trainer.plan());
-    record_.machine = reports::MachineId{1};
-    record_.plan = plan;
-    record_.started = utc_now();
-    if (plan_is_new) faults_.guard("plan", [&] { record_plan(trainer.plan(), plan, sink_); });
-    sink_(record_);
-    ledger.record_prediction(trainer.plan().memory.peak_by_category);
 
     Recorder recorder(topics, sink_, faults_, run_.id, run_.loss_scaling);
     NodeClock clock(topics, faults_, trainer.plan().graph.node_count(), run_.steps > 1 ? 1 : 0);
@@ -156,14 +207,14 @@ class SingleRun {
       if (result.stopped) {
         return {RunStatus::failed, fmt::format("a gradient is not finite in step {}, and {} has no loss scaler "
                                                "(train.non_finite = \"stop\")",
-                                               result.iteration, run_.mode.name)};
+                                               result.iteration + 1, run_.mode.name)};
       }
       if (stop_()) return {RunStatus::interrupted, "Ctrl-C or a signal to end"};
       const bool last = i + 1 == run_.steps;
       if (last || (every > 0 && (i + 1) % every == 0)) evaluate(trainer, i + 1);
     }
     if (const auto step = recorder.diverged_at())
-      return {RunStatus::finished, fmt::format("diverged at step {}", *step)};
+      return {RunStatus::finished, fmt::format("diverged at step {}", *step + 1)};
     return {};
   }
 
@@ -196,11 +247,32 @@ class SingleRun {
 
 }  // namespace
 
+void Watcher::warning(const std::string& text) { spdlog::warn("{}", text); }
+
 Runner::Runner(const Experiment& experiment) : state_(std::make_unique<State>(experiment)) {}
 Runner::~Runner() = default;
 
 Device& Runner::device() { return *state_->device; }
 const engine::Dataset& Runner::dataset() const { return *state_->dataset; }
+
+void Runner::set_output(const std::string& path) { state_->experiment.run.output = path; }
+
+void Runner::check_memory(std::int64_t free_bytes) const {
+  std::int64_t most = 0;
+  std::string mode;
+  for (std::size_t i = 0; i < state_->plans.size(); ++i) {
+    const engine::MemoryPlan& memory = state_->plans[i].memory;
+    const std::int64_t bytes = memory.persistent_bytes + memory.arena_bytes;
+    if (bytes <= most) continue;
+    most = bytes;
+    mode = state_->modes[i].name;
+  }
+  if (most <= free_bytes) return;
+  throw UsageError(fmt::format(
+      "a step in {} needs {} of memory, and {} are free: lower train.batch (now {}) or the model's size ({})", mode,
+      reports::bytes_text(static_cast<double>(most)), reports::bytes_text(static_cast<double>(free_bytes)),
+      state_->experiment.train.batch, fmt::join(size_keys(state_->experiment), ", ")));
+}
 
 Outcome Runner::run(reports::RunFileWriter& writer, Watcher& watcher, const std::function<bool()>& stop,
                     const std::string& command_line) {
@@ -209,23 +281,24 @@ Outcome Runner::run(reports::RunFileWriter& writer, Watcher& watcher, const std:
   sink(experiment_record(s.experiment, command_line));
   sink(machine_record(*s.device, find_gpus(this_system()), reports::MachineId{1}));
 
-  bool warned = false;
-  const auto warn_of_fault = [&] {
-    if (const auto fault = writer.fault(); fault && !warned)
-      spdlog::warn("{}: training goes on, the recording has gaps: {}", writer.path(), *fault);
-    warned = writer.fault().has_value();
+  FaultWarning fault_warning(writer, watcher);
+  const std::function<bool()> stop_or_go_on = [&] {
+    fault_warning.look_now_and_then();
+    return stop();
   };
 
   Outcome outcome;
   TimingJob timing{*s.device, *s.dataset, {}, s.experiment.run.timing_steps, 0};
   WatchingCost watching;
-  std::vector<bool> plan_is_new(s.modes.size(), true);
+  std::vector<RecordedPlan> plans;
+  for (std::size_t mode = 0; mode < s.modes.size(); ++mode)
+    plans.push_back({s.plans[mode], static_cast<reports::PlanId>(mode + 1)});
+  std::vector<std::optional<TimedMode>> timed(s.modes.size());  // the first run of each mode that finished
   for (std::int64_t seed = 0; seed < s.experiment.run.seeds && !outcome.interrupted; ++seed) {
     for (std::size_t mode = 0; mode < s.modes.size() && !outcome.interrupted; ++mode) {
       const RunInfo run = s.run_info(mode, seed);
-      SingleRun single(s.experiment, *s.device, *s.dataset, run, sink, watcher, stop);
-      const End end = single.run(s.setup(run), static_cast<reports::PlanId>(mode + 1), plan_is_new[mode]);
-      plan_is_new[mode] = false;
+      SingleRun single(s.experiment, *s.device, *s.dataset, run, sink, watcher, stop_or_go_on);
+      const End end = single.run(s.setup(run), plans[mode]);
       watching += single.cost();
       if (end.status == RunStatus::interrupted) outcome.interrupted = true;
       if (end.status == RunStatus::finished) ++outcome.finished;
@@ -233,15 +306,19 @@ Outcome Runner::run(reports::RunFileWriter& writer, Watcher& watcher, const std:
         ++outcome.failed;
         outcome.failures.push_back(fmt::format("{}, seed {}: {}", run.mode.name, run.seed, end.message));
       }
-      if (seed == 0 && end.status == RunStatus::finished)
-        timing.modes.push_back({run, s.setup(run), single.peak_bytes()});
+      if (!timed[mode] && end.status == RunStatus::finished)
+        timed[mode] = TimedMode{run, s.setup(run), single.peak_bytes()};
       if (stop()) outcome.interrupted = true;
-      warn_of_fault();
+      fault_warning.look();
     }
   }
-  record_watching(sink, watching);
+  writer.flush();  // nothing is written while steps are timed
+  record_watching(sink, watching, writer.cpu_seconds());
+  for (auto& mode : timed)
+    if (mode) timing.modes.push_back(std::move(*mode));
   if (!outcome.interrupted && timing.steps > 0 && !timing.modes.empty()) {
     Faults faults;
+    writer.flush();
     timing.free_bytes = free_memory_bytes() / 10 * 9;  // some is left to others
     if (!time_modes(timing, sink, watcher, faults, stop)) outcome.interrupted = true;
     if (faults.count() > 0) record_note(sink, std::nullopt, "timing", faults.first());

@@ -45,6 +45,8 @@ class Watcher {
   virtual void timing_begin(std::int64_t /*steps*/, const std::string& /*note*/) {}
   virtual void timing_step(std::int64_t /*done*/, std::int64_t /*steps*/) {}
   virtual void timing_end() {}
+  /// The recording has a fault, training goes on. Said once for a file. Without a watcher of its own: logged.
+  virtual void warning(const std::string& text);
 };
 
 struct Outcome {
@@ -60,6 +62,12 @@ class Runner {
   /// product that is wrong on this processor.
   explicit Runner(const Experiment& experiment);
   ~Runner();
+
+  /// Throws UsageError, with the keys to lower, if the mode that needs most memory needs more than `free_bytes`.
+  void check_memory(std::int64_t free_bytes) const;
+
+  /// The run file's name, as the recorded experiment says it.
+  void set_output(const std::string& path);
 
   /// stop: asked after every step; true ends the run, and the file is complete so far.
   Outcome run(reports::RunFileWriter& writer, Watcher& watcher, const std::function<bool()>& stop,

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 
@@ -15,31 +16,64 @@ using Clock = std::chrono::steady_clock;
 /// A trainer of its own, with topics nobody listens to.
 class TimedTrainer {
  public:
-  TimedTrainer(const TimingJob& job, const TimedMode& mode)
-      : mode_(mode), trainer_(std::make_unique<engine::Trainer>(job.device, job.dataset, mode.setup, topics_)) {}
+  TimedTrainer(const TimingJob& job, const TimedMode& mode) : mode_(mode), wanted_(warm_up_steps + job.steps) {
+    samples_.reserve(static_cast<std::size_t>(wanted_));
+    try {
+      trainer_ = std::make_unique<engine::Trainer>(job.device, job.dataset, mode.setup, topics_);
+    } catch (const std::exception& error) {
+      give_up(error.what());
+    }
+  }
+
+  /// Committed steps so far, of those wanted: all of them once it has given up.
+  std::int64_t done() const { return trainer_ ? std::ssize(samples_) : wanted_; }
+  bool wants_more(std::int64_t steps) const { return trainer_ && std::ssize(samples_) < steps; }
 
   /// One step under the clock. A mode that fails drops out and says why; the others go on.
-  void step(std::int64_t round, const Sink& sink) {
-    if (!trainer_) return;
+  void step() {
     try {
       const Clock::time_point begin = Clock::now();
       const engine::StepResult result = trainer_->step();
       const Clock::time_point end = Clock::now();
+      if (result.stopped) return give_up(fmt::format("a gradient is not finite in step {}", result.iteration + 1));
+      if (result.skipped) {
+        if (++skipped_ >= most_skipped) give_up(fmt::format("{} steps in a row were skipped", skipped_));
+        return;
+      }
+      skipped_ = 0;
       reports::TimingSample sample;
       sample.run = mode_.run.id;
-      sample.repetition = round;
-      sample.warm_up = round < warm_up_steps;
+      sample.repetition = std::ssize(samples_);
+      sample.warm_up = sample.repetition < warm_up_steps;
       sample.wall_seconds = std::chrono::duration<double>(end - begin).count();
       sample.tokens = result.tokens;
-      sink(sample);
+      samples_.push_back(sample);
     } catch (const std::exception& error) {
-      trainer_.reset();
-      record_note(sink, mode_.run.id, "timing", fmt::format("not timed to the end: {}", error.what()));
+      give_up(error.what());
     }
   }
 
+  void push(const Sink& sink) const {
+    for (const reports::TimingSample& sample : samples_) sink(sample);
+    if (why_.empty()) return;
+    const auto timed = std::max<std::int64_t>(0, std::ssize(samples_) - warm_up_steps);
+    record_note(sink, mode_.run.id, "timing",
+                timed == 0
+                    ? fmt::format("not timed: {}", why_)
+                    : fmt::format("not timed to the end ({} of {} steps): {}", timed, wanted_ - warm_up_steps, why_));
+  }
+
  private:
+  void give_up(std::string why) {
+    why_ = std::move(why);
+    trainer_.reset();
+  }
+
   const TimedMode& mode_;
+  std::int64_t wanted_;
+  std::int64_t skipped_ = 0;
+  std::vector<reports::TimingSample> samples_;
+  std::string why_;
   engine::Topics topics_;
   std::unique_ptr<engine::Trainer> trainer_;
 };
@@ -62,6 +96,30 @@ std::vector<std::vector<const TimedMode*>> groups_of(const TimingJob& job, std::
   return groups;
 }
 
+using Trainers = std::vector<std::unique_ptr<TimedTrainer>>;
+
+std::int64_t done_by(const Trainers& trainers) {
+  std::int64_t done = 0;
+  for (const auto& trainer : trainers) done += trainer->done();
+  return done;
+}
+
+/// In rotation until every mode has `steps` committed steps; a mode that has them waits for the others.
+template <class AfterRound, class Stop>
+bool rotate(const Trainers& trainers, std::int64_t steps, AfterRound&& after_round, Stop&& stop) {
+  for (bool more = true; more;) {
+    more = false;
+    for (const auto& trainer : trainers) {
+      if (!trainer->wants_more(steps)) continue;
+      trainer->step();
+      more |= trainer->wants_more(steps);
+      if (stop()) return false;
+    }
+    after_round();
+  }
+  return true;
+}
+
 }  // namespace
 
 bool time_modes(const TimingJob& job, const Sink& sink, Watcher& watcher, Faults& faults,
@@ -69,33 +127,29 @@ bool time_modes(const TimingJob& job, const Sink& sink, Watcher& watcher, Faults
   std::string note;
   const auto groups = groups_of(job, note);
   if (!note.empty()) record_note(sink, std::nullopt, "timing order", note);
-  const std::int64_t rounds = warm_up_steps + job.steps;
-  const std::int64_t total = rounds * static_cast<std::int64_t>(job.modes.size());
-  std::int64_t done = 0;
+  const std::int64_t steps = warm_up_steps + job.steps;
+  const std::int64_t total = steps * static_cast<std::int64_t>(job.modes.size());
+  std::int64_t done_before = 0;
+  bool whole = true;
   faults.guard("progress", [&] { watcher.timing_begin(total, note); });
   for (const auto& group : groups) {
-    std::vector<std::unique_ptr<TimedTrainer>> trainers;
-    for (const TimedMode* mode : group) {
-      try {
-        trainers.push_back(std::make_unique<TimedTrainer>(job, *mode));
-      } catch (const std::exception& error) {
-        record_note(sink, mode->run.id, "timing", fmt::format("not timed: {}", error.what()));
-      }
+    Trainers trainers;
+    for (const TimedMode* mode : group) trainers.push_back(std::make_unique<TimedTrainer>(job, *mode));
+    const auto tell = [&] {
+      faults.guard("progress", [&] { watcher.timing_step(done_before + done_by(trainers), total); });
+    };
+    // All are warm before any is timed, so that a mode that still looks for its loss scale stands beside none.
+    whole = rotate(trainers, warm_up_steps, tell, stop) && rotate(trainers, steps, tell, stop);
+    for (const auto& trainer : trainers) trainer->push(sink);
+    if (!whole) {
+      record_note(sink, std::nullopt, "timing",
+                  fmt::format("interrupted after {} of {} steps", done_before + done_by(trainers), total));
+      break;
     }
-    for (std::int64_t round = 0; round < rounds; ++round) {
-      for (const auto& trainer : trainers) {
-        trainer->step(round, sink);
-        ++done;
-        if (stop()) {
-          record_note(sink, std::nullopt, "timing", fmt::format("interrupted after {} of {} steps", done, total));
-          return false;
-        }
-      }
-      faults.guard("progress", [&] { watcher.timing_step(done, total); });
-    }
+    done_before += done_by(trainers);
   }
-  faults.guard("progress", [&] { watcher.timing_end(); });
-  return true;
+  if (whole) faults.guard("progress", [&] { watcher.timing_end(); });
+  return whole;
 }
 
 }  // namespace ulpscope::profiler

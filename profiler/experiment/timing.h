@@ -12,8 +12,11 @@
 
 namespace ulpscope::profiler {
 
-/// Steps of each mode before its clock counts: caches, page faults, the clock of the processor.
+/// Committed steps of each mode before its clock counts: caches, page faults, the clock of the processor.
 inline constexpr std::int64_t warm_up_steps = 3;
+/// Steps in a row that may be skipped (a loss scaler looks for its scale) before a mode is given up. From the greatest
+/// scale there is, 2^127, halving finds any that fp32 has.
+inline constexpr std::int64_t most_skipped = 300;
 
 /// A mode to be timed, and what its trainer needs.
 struct TimedMode {
@@ -32,7 +35,8 @@ struct TimingJob {
 
 /// Makes fresh trainers and steps through the modes in rotation, one step of each in turn, so that whatever slows the
 /// machine down slows all modes alike. If the trainers do not fit into free_bytes together, the modes are timed one
-/// after the other and the run file says so. Every sample is pushed, warm-up marked. Returns false if it was stopped.
+/// after the other and the run file says so. Only committed steps are samples: a step that overflows does other work.
+/// Samples, warm-up marked, are kept in memory and pushed at the end. Returns false if it was stopped.
 bool time_modes(const TimingJob& job, const Sink& sink, Watcher& watcher, Faults& faults,
                 const std::function<bool()>& stop);
 

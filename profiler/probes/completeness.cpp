@@ -37,24 +37,31 @@ void record_completeness(const Sink& sink, reports::RunId run, const Faults& fau
     record.detail = faults.first();
     sink(record);
   }
-  const auto push_cost = [&](const std::string& subject, double seconds, std::int64_t steps) {
+  const auto push_cost = [&](const std::string& subject, double seconds, std::int64_t steps,
+                             reports::Provenance provenance) {
     auto record = record_of(run, "note", subject);
     record.seconds = seconds;
-    record.provenance = reports::Provenance::measured;
+    record.provenance = provenance;
     record.detail = fmt::format("in {} of {} steps, {}", steps, cost.steps, share_words(seconds, cost.run_seconds));
     sink(record);
   };
-  push_cost("cost of the recorder", cost.recorder_seconds, cost.steps);
-  push_cost("cost of the node clock", cost.clock_seconds, cost.clocked_steps);
+  push_cost("cost of the recorder", cost.recorder_seconds, cost.steps, reports::Provenance::measured);
+  push_cost("cost of the node clock", cost.clock_seconds, cost.clocked_steps, reports::Provenance::inferred);
 }
 
-void record_watching(const Sink& sink, const WatchingCost& all) {
-  auto record = record_of(std::nullopt, "observation_cost", "recorder and node clock");
-  record.seconds = all.recorder_seconds + all.clock_seconds;
-  record.provenance = reports::Provenance::measured;
-  record.detail = fmt::format("{}; nodes were timed in {} of {} steps; the timing phase is not watched",
-                              share_words(*record.seconds, all.run_seconds), all.clocked_steps, all.steps);
-  sink(record);
+void record_watching(const Sink& sink, const WatchingCost& all, double writer_seconds) {
+  const auto push = [&](const std::string& subject, double seconds, reports::Provenance provenance,
+                        const std::string& more) {
+    auto record = record_of(std::nullopt, "observation_cost", subject);
+    record.seconds = seconds;
+    record.provenance = provenance;
+    record.detail = share_words(seconds, all.run_seconds) + more;
+    sink(record);
+  };
+  push("recorder", all.recorder_seconds, reports::Provenance::measured, "");
+  push("node clock", all.clock_seconds, reports::Provenance::inferred,
+       fmt::format("; nodes were timed in {} of {} steps", all.clocked_steps, all.steps));
+  push("writer thread", writer_seconds, reports::Provenance::measured, ", beside it; the timing phase is not watched");
 }
 
 void record_note(const Sink& sink, std::optional<reports::RunId> run, const std::string& subject,

@@ -13,7 +13,7 @@ namespace ulpscope::profiler {
 struct WatchingCost {
   double run_seconds = 0.0;       ///< wall time of the steps, evaluations included
   double recorder_seconds = 0.0;  ///< spent in the recorder
-  double clock_seconds = 0.0;     ///< spent in the clock by node
+  double clock_seconds = 0.0;     ///< spent in the clock by node: readings times what a reading costs
   std::int64_t steps = 0;
   std::int64_t clocked_steps = 0;  ///< steps in which nodes were timed
 
@@ -23,8 +23,8 @@ struct WatchingCost {
 /// Pushes the records of a run: faults if there were any; as notes, what recorder and node clock cost.
 void record_completeness(const Sink& sink, reports::RunId run, const Faults& faults, const WatchingCost& cost);
 
-/// Pushes what watching cost over all runs of the file.
-void record_watching(const Sink& sink, const WatchingCost& all);
+/// Pushes what watching cost over all runs of the file. writer_seconds: processor time of the thread that writes.
+void record_watching(const Sink& sink, const WatchingCost& all, double writer_seconds);
 
 /// A remark about a run, or about the whole file.
 void record_note(const Sink& sink, std::optional<reports::RunId> run, const std::string& subject,

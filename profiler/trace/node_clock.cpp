@@ -35,6 +35,7 @@ std::vector<reports::NodeTiming> NodeClock::timings(reports::RunId run, reports:
     reports::NodeTiming timing;
     timing.run = run;
     timing.node = static_cast<reports::NodeId>(node);
+    timing.sampled_steps = sampled_steps_;
     timing.calls = sums_[node].calls;
     timing.seconds = sums_[node].seconds;
     timing.provenance = provenance;

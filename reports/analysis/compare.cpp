@@ -10,27 +10,10 @@
 
 #include "kernels/error.h"
 #include "reports/analysis/compare_figures.h"
+#include "reports/analysis/likeness.h"
 
 namespace ulpscope::reports {
 namespace {
-
-// What must be the same for two runs to be held against each other, and what each item is called.
-using Likeness = std::vector<std::pair<std::string, std::string>>;
-
-std::string text(const Count& count) { return count ? std::to_string(*count) : "unknown"; }
-
-Likeness likeness(const RunRecord& run) {
-  return {{"model", run.model},
-          {"model settings", run.model_json},
-          {"parameters", text(run.parameters)},
-          {"data", run.data},
-          {"data settings", run.data_json},
-          {"optimizer", run.optimizer},
-          {"steps", text(run.steps_planned)},
-          {"batch", text(run.batch)},
-          {"micro-batches", text(run.micro_batches)},
-          {"context", text(run.context)}};
-}
 
 std::string experiment_text(const RunRecord& run) {
   std::string words =
@@ -44,7 +27,8 @@ std::string experiment_text(const RunRecord& run) {
 
 std::string device_text(const RunRecord& run) {
   std::string words = run.device.empty() ? "unknown device" : run.device;
-  if (run.device_kind == "cpu") words += run.threads ? fmt::format(" (cpu, {} thread{})", *run.threads, *run.threads == 1 ? "" : "s") : " (cpu)";
+  if (run.device_kind == "cpu")
+    words += run.threads ? fmt::format(" (cpu, {} thread{})", *run.threads, *run.threads == 1 ? "" : "s") : " (cpu)";
   return words;
 }
 
@@ -132,14 +116,31 @@ void Builder::add(const RunFileReader& reader) {
   warn_of_gaps(reader);
 }
 
+// Notes that say why a time is missing, or was taken in another way than the others.
+bool about_timing(const CompletenessRecord& row) { return row.subject.starts_with("timing"); }
+
+// "fp16, seed 3: ", or nothing for a remark about the whole file.
+std::string run_name(const RunFileReader& reader, const std::optional<RunId>& id) {
+  if (!id) return "";
+  for (const RunRecord& run : reader.runs())
+    if (run.id == *id) return fmt::format("{}, seed {}: ", run.mode, run.seed);
+  return fmt::format("run {}: ", static_cast<std::int64_t>(*id));
+}
+
 void Builder::warn_of_gaps(const RunFileReader& reader) {
   for (const CompletenessRecord& row : reader.completeness()) {
-    if (row.kind == "note") continue;
+    if (row.kind == "note" && !about_timing(row)) continue;
+    if (row.kind == "note") {
+      out_.notes.push_back(fmt::format("{}: {}{}", reader.path(), run_name(reader, row.run), row.detail));
+      continue;
+    }
     const bool cost = row.kind == "observation_cost";
     std::string words = cost ? fmt::format("{}: watching ({}) cost", reader.path(), row.subject)
                              : fmt::format("{}: {} {}", reader.path(), row.subject, row.kind);
     if (row.count) words += fmt::format(": {}", *row.count);
-    if (row.seconds) words += fmt::format("{} {:.3g} s", cost ? "" : ":", *row.seconds);
+    if (row.seconds)
+      words += fmt::format("{} {:.3g} s{}", cost ? "" : ":", *row.seconds,
+                           cost ? fmt::format(", {}", name(row.provenance)) : "");
     if (!row.detail.empty()) words += fmt::format(" ({})", row.detail);
     if (cost) {
       out_.notes.push_back(std::move(words));
@@ -153,10 +154,7 @@ void Builder::warn_of_differences() {
   if (out_.producers.size() > 1)
     warn(fmt::format("recorded by different versions: {}", fmt::join(out_.producers, ", ")));
   for (std::size_t i = 1; i < groups_.size(); ++i) {
-    std::string items;
-    for (std::size_t k = 0; k < groups_[i].like.size(); ++k)
-      if (groups_[i].like[k].second != groups_[0].like[k].second)
-        items += (items.empty() ? "" : ", ") + groups_[i].like[k].first;
+    const std::string items = fmt::format("{}", fmt::join(differences(groups_[0].like, groups_[i].like), ", "));
     if (items.empty())
       warn(fmt::format("{} and {} ran on different devices: their times and memory are not held against each other",
                        groups_[0].setting.tag, groups_[i].setting.tag));

@@ -2,9 +2,9 @@
 //
 //  * Figures are over the runs (seeds) that ended as planned or by divergence; if a mode has none, over what there is.
 //  * Differences from fp32 are paired by seed, on the held-out loss if every pair has one, else on the final loss.
-//  * Step times come from the timing phase, without warm-up, all seeds together. On a CPU every mode but fp32 is
-//  carried
-//    out in software: its times are *emulated*, and no verdict on speed is drawn from them.
+//  * Step times come from the timing phase, without warm-up; it times one seed of a mode, the first that finished. On a
+//    CPU every mode but fp32 is carried out in software: its times are *emulated*, and no verdict on speed is drawn
+//    from them.
 //  * Runs that tried a mend are left out.
 #pragma once
 
@@ -64,7 +64,7 @@ struct Comparison {
   std::vector<Setting> settings{};
   std::vector<ModeResult> modes{};  ///< by setting, then fp32, tf32, fp16, bf16, fp16+tf32, bf16+tf32, others by name
   std::vector<std::string> warnings{};
-  std::vector<std::string> notes{};   ///< of the recording itself: what watching cost
+  std::vector<std::string> notes{};  ///< of the recording itself: what watching cost, what was not timed
 };
 
 /// Throws UsageError if there is no reader or the files hold no run.
@@ -76,7 +76,7 @@ enum class FigureStyle : std::uint8_t { loss, difference, count, scale, seconds,
 struct FigureInfo {
   const char* key;      ///< for programs: "final_loss"
   const char* label;    ///< for people: "final loss"
-  const char* section;  ///< "loss", "steps", "time", "memory"
+  const char* section;  ///< "loss", "steps", "time", "memory", "peak by category"
   const char* unit;     ///< "" for plain numbers
   FigureStyle style;
   const char* meaning;  ///< of value, spread, low and high

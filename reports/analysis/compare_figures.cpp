@@ -1,5 +1,7 @@
 #include "reports/analysis/compare_figures.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -29,7 +31,11 @@ template <class Get>
 Figure total(const std::vector<const RunResult*>& runs, Get&& get) {
   if (runs.empty()) return {};
   std::int64_t sum = 0;
-  for (const RunResult* run : runs) sum += get(*run);
+  for (const RunResult* run : runs) {
+    const Count count = get(*run);
+    if (!count) return {};
+    sum += *count;
+  }
   return {.value = static_cast<double>(sum), .samples = std::ssize(runs), .provenance = Provenance::counted};
 }
 
@@ -58,9 +64,7 @@ void fill_time(ModeResult& mode, const std::vector<const RunResult*>& runs) {
   for (const RunResult* run : runs) seconds.insert(seconds.end(), run->step_seconds.begin(), run->step_seconds.end());
   if (seconds.empty()) return;
   const Provenance recorded = runs.front()->run.time_provenance;
-  const Provenance provenance = mode.emulated                     ? Provenance::emulated
-                                : recorded == Provenance::unknown ? Provenance::measured
-                                                                  : recorded;
+  const Provenance provenance = mode.emulated ? Provenance::emulated : recorded;
   mode.step_seconds = {.value = median(seconds),
                        .low = quantile(seconds, 0.25),
                        .high = quantile(seconds, 0.75),
@@ -82,20 +86,23 @@ void fill_memory(ModeResult& mode, const std::vector<const RunResult*>& runs) {
   }
   if (greatest == nullptr) return;
   const MemoryRecord& peak = *greatest->peak;
-  const auto figure = [&](const Count& bytes) -> Figure {
+  const auto figure = [&](const Count& bytes, Provenance provenance) -> Figure {
     if (!bytes) return {};
-    return {.value = static_cast<double>(*bytes), .samples = known, .provenance = peak.provenance};
+    return {.value = static_cast<double>(*bytes), .samples = known, .provenance = provenance};
   };
-  mode.peak_bytes = figure(peak.total_bytes);
-  for (std::size_t i = 0; i < peak.bytes.size(); ++i) mode.peak_by_category[i] = figure(peak.bytes[i]);
+  mode.peak_bytes = figure(peak.total_bytes, peak.provenance);
+  // The allocator counts bytes, not what they are for: the split is the memory plan's.
+  for (std::size_t i = 0; i < peak.bytes.size(); ++i)
+    mode.peak_by_category[i] = figure(peak.bytes[i], Provenance::computed);
 }
 
 Figure ratio(const Figure& above, const Figure& below) {
   if (!above.value || !below.value || *below.value == 0.0) return {};
-  // Two measured times make a measured ratio; with anything weaker in it, it is that.
-  const Provenance provenance = above.provenance == Provenance::emulated || below.provenance == Provenance::emulated
-                                    ? Provenance::emulated
-                                    : std::max(above.provenance, below.provenance);
+  // Divided here, so computed; but it is no better than what it is made of.
+  Provenance provenance = Provenance::computed;
+  for (const Provenance weaker :
+       {Provenance::inferred, Provenance::projected, Provenance::emulated, Provenance::unknown})
+    if (above.provenance == weaker || below.provenance == weaker) provenance = weaker;
   return {.value = *above.value / *below.value, .provenance = provenance};
 }
 
@@ -122,6 +129,25 @@ std::vector<SeedPair> pair_by_seed(const ModeResult& mode, const ModeResult& ref
     if (a && b) pairs.push_back({pair.mode->run.seed, *a, *b});
   }
   return pairs;
+}
+
+bool applied_nothing(const RunResult& run) { return run.steps > 0 && run.applied == 0 && run.skipped == run.steps; }
+
+// A run in which every step was skipped still holds the weights it began with: its loss says nothing of the mode.
+std::string nothing_applied(const std::vector<const RunResult*>& runs) {
+  std::vector<const RunResult*> idle;
+  for (const RunResult* run : runs)
+    if (applied_nothing(*run)) idle.push_back(run);
+  if (idle.empty()) return "";
+  const Figure scale = agreed(known_values(idle, [](const RunResult& run) { return run.scale_least; }),
+                              known_values(idle, [](const RunResult& run) { return run.scale_greatest; }));
+  std::string words;
+  if (scale.low && scale.high)
+    words = *scale.low == *scale.high ? fmt::format(" (loss scale {:g})", *scale.low)
+                                      : fmt::format(" (loss scale {:g} to {:g})", *scale.low, *scale.high);
+  const std::string of_seeds =
+      idle.size() == runs.size() ? "" : fmt::format(" under {} of {} seeds", idle.size(), runs.size());
+  return fmt::format("no step was applied{}: every step was skipped{}", of_seeds, words);
 }
 
 }  // namespace
@@ -151,8 +177,9 @@ void fill_own_figures(ModeResult& mode) {
 }
 
 void fill_against_reference(ModeResult& mode, const ModeResult* reference, bool same_setting) {
+  const std::string idle = nothing_applied(runs_that_count(mode));
   if (reference == nullptr) {
-    mode.judgement.reason = "there is no fp32 run to hold it against";
+    mode.judgement.reason = idle.empty() ? "there is no fp32 run to hold it against" : idle;
     return;
   }
   if (same_setting) {
@@ -172,6 +199,11 @@ void fill_against_reference(ModeResult& mode, const ModeResult* reference, bool 
       judge(pairs,
             known_values(complete, [&](const RunResult& run) { return held_out ? run.held_out_loss : run.final_loss; }),
             mode.metric);
+  const std::string idle_reference = nothing_applied(runs_that_count(*reference));
+  if (!idle.empty() || !idle_reference.empty()) {
+    mode.judgement.verdict = Verdict::undecided;
+    mode.judgement.reason = idle.empty() ? "in fp32 " + idle_reference : idle;
+  }
   const Judgement& judgement = mode.judgement;
   mode.distance = {.value = judgement.difference,
                    .spread = judgement.reference_spread,
@@ -188,7 +220,8 @@ const std::vector<FigureInfo>& comparison_figures() {
       {"seeds", "seeds", "steps", "", FigureStyle::count, "runs the figures are over",
        [](M m) -> F { return m.seeds; }},
       {"final_loss", "final loss", "loss", "", FigureStyle::loss,
-       "mean over the last 10 recorded steps; mean and standard deviation over seeds",
+       "mean over the last 10 recorded steps, without skipped steps whose loss is not finite; mean and standard "
+       "deviation over seeds",
        [](M m) -> F { return m.final_loss; }},
       {"best_loss", "best loss", "loss", "", FigureStyle::loss,
        "least training loss of a step; mean and standard deviation over seeds", [](M m) -> F { return m.best_loss; }},
@@ -209,8 +242,8 @@ const std::vector<FigureInfo>& comparison_figures() {
        "least and greatest of all steps and seeds", [](M m) -> F { return m.scale_range; }},
       {"loss_scale_last", "loss scale, last", "steps", "", FigureStyle::scale,
        "of the last step; a range if seeds differ", [](M m) -> F { return m.scale_last; }},
-      {"step_seconds", "step time", "time", "s", FigureStyle::seconds, "median and quartiles of the timing phase",
-       [](M m) -> F { return m.step_seconds; }},
+      {"step_seconds", "step time", "time", "s", FigureStyle::seconds,
+       "median and quartiles of the timing phase, in which one seed is timed", [](M m) -> F { return m.step_seconds; }},
       {"tokens_per_second", "tokens/s", "time", "1/s", FigureStyle::rate, "tokens of a step by its median time",
        [](M m) -> F { return m.tokens_per_second; }},
       {"speed", "× fp32's speed", "time", "", FigureStyle::ratio, "fp32's median step time by this mode's",
@@ -219,25 +252,25 @@ const std::vector<FigureInfo>& comparison_figures() {
        [](M m) -> F { return m.peak_bytes; }},
       {"memory_ratio", "× fp32's peak", "memory", "", FigureStyle::ratio, "peak by fp32's peak",
        [](M m) -> F { return m.memory_ratio; }},
-      {"peak_weights_bytes", "  weights", "memory", "B", FigureStyle::bytes, "at the peak",
+      {"peak_weights_bytes", "weights", "peak by category", "B", FigureStyle::bytes, "at the peak",
        [](M m) -> F { return m.peak_by_category[0]; }},
-      {"peak_master_weights_bytes", "  master weights", "memory", "B", FigureStyle::bytes, "at the peak",
+      {"peak_master_weights_bytes", "master weights", "peak by category", "B", FigureStyle::bytes, "at the peak",
        [](M m) -> F { return m.peak_by_category[1]; }},
-      {"peak_gradients_bytes", "  gradients", "memory", "B", FigureStyle::bytes, "at the peak",
+      {"peak_gradients_bytes", "gradients", "peak by category", "B", FigureStyle::bytes, "at the peak",
        [](M m) -> F { return m.peak_by_category[2]; }},
-      {"peak_optimizer_state_bytes", "  optimizer state", "memory", "B", FigureStyle::bytes, "at the peak",
+      {"peak_optimizer_state_bytes", "optimizer state", "peak by category", "B", FigureStyle::bytes, "at the peak",
        [](M m) -> F { return m.peak_by_category[3]; }},
-      {"peak_activations_bytes", "  activations", "memory", "B", FigureStyle::bytes, "at the peak",
+      {"peak_activations_bytes", "activations", "peak by category", "B", FigureStyle::bytes, "at the peak",
        [](M m) -> F { return m.peak_by_category[4]; }},
-      {"peak_casts_bytes", "  casts", "memory", "B", FigureStyle::bytes, "at the peak",
+      {"peak_casts_bytes", "casts", "peak by category", "B", FigureStyle::bytes, "at the peak",
        [](M m) -> F { return m.peak_by_category[5]; }},
-      {"peak_workspace_bytes", "  workspace", "memory", "B", FigureStyle::bytes, "at the peak",
+      {"peak_workspace_bytes", "workspace", "peak by category", "B", FigureStyle::bytes, "at the peak",
        [](M m) -> F { return m.peak_by_category[6]; }},
-      {"peak_inputs_bytes", "  inputs", "memory", "B", FigureStyle::bytes, "batch, constants, scalars of the step",
-       [](M m) -> F { return m.peak_by_category[7]; }},
-      {"peak_gaps_bytes", "  gaps", "memory", "B", FigureStyle::bytes, "alignment and placement, at the peak",
+      {"peak_inputs_bytes", "inputs", "peak by category", "B", FigureStyle::bytes,
+       "batch, constants, scalars of the step", [](M m) -> F { return m.peak_by_category[7]; }},
+      {"peak_gaps_bytes", "gaps", "peak by category", "B", FigureStyle::bytes, "alignment and placement, at the peak",
        [](M m) -> F { return m.peak_by_category[8]; }},
-      {"peak_observation_bytes", "  observation", "memory", "B", FigureStyle::bytes, "at the peak",
+      {"peak_observation_bytes", "observation", "peak by category", "B", FigureStyle::bytes, "at the peak",
        [](M m) -> F { return m.peak_by_category[9]; }},
   };
   return figures;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "reports/analysis/statistics.h"
 
@@ -66,6 +67,40 @@ void take_timing(const std::vector<TimingSample>& samples, RunResult& result) {
   result.tokens_per_step = median(tokens);
 }
 
+// A gap between the steps, or an end that may be missing: then no count of steps is true.
+bool steps_lost(const RunFileReader& reader, const RunRecord& run, const std::vector<StepRecord>& steps) {
+  const auto rows = static_cast<std::int64_t>(steps.size());
+  if (!steps.empty() && rows != steps.back().step + 1) return true;
+  if (steps.empty() && run.status == RunStatus::running && !reader.live()) return true;  // cut off before its first row
+  if (run.steps_planned && rows == *run.steps_planned) return false;
+  const std::vector<CompletenessRecord> gaps = reader.completeness();
+  return std::any_of(gaps.begin(), gaps.end(), [&](const CompletenessRecord& gap) {
+    return gap.kind == "lost" && gap.subject == "step" && (!gap.run || *gap.run == run.id);
+  });
+}
+
+void count_steps(const std::vector<StepRecord>& steps, RunResult& result) {
+  result.applied = steps.empty() ? 0 : steps.back().applied;
+  result.skipped = 0;
+  result.overflows = 0;
+  for (const StepRecord& step : steps) {
+    *result.skipped += step.skipped ? 1 : 0;
+    *result.overflows += step.finite ? 0 : 1;
+  }
+}
+
+void take_events(const std::vector<EventRecord>& events, RunResult& result) {
+  for (const EventRecord& event : events) {
+    if (event.kind == event_kind::stop) result.stopped_at = event.step;
+    if (event.kind == event_kind::divergence && event.value && std::isfinite(*event.value) && !result.ran_away_at)
+      result.ran_away_at = event.step;
+  }
+  if (!result.stopped_at) return;
+  result.ran_away_at.reset();  // the stop says more
+  result.final_loss = std::numeric_limits<double>::quiet_NaN();
+  if (result.held_out_loss) result.held_out_loss = result.final_loss;
+}
+
 }  // namespace
 
 RunResult summarise_run(const RunFileReader& reader, const RunRecord& run) {
@@ -73,14 +108,11 @@ RunResult summarise_run(const RunFileReader& reader, const RunRecord& run) {
   result.cut_off = run.status == RunStatus::running && !reader.live();
   const std::vector<StepRecord> steps = reader.steps(run.id);
   result.steps = static_cast<std::int64_t>(steps.size());
-  for (const StepRecord& step : steps) {
-    result.skipped += step.skipped ? 1 : 0;
-    result.overflows += step.finite ? 0 : 1;
-  }
-  result.applied = result.steps - result.skipped;
+  if (!steps_lost(reader, run, steps)) count_steps(steps, result);
   take_losses(steps, result);
   take_scale(steps, result);
   take_evaluations(reader.evaluations(run.id), result);
+  take_events(reader.events(run.id), result);
   take_timing(reader.timing_samples(run.id), result);
   for (const MemoryRecord& row : reader.memory(run.id, MemoryKind::peak))
     if (row.total_bytes && (!result.peak || *row.total_bytes > *result.peak->total_bytes)) result.peak = row;
@@ -97,11 +129,16 @@ std::optional<std::string> status_note(const RunResult& result) {
   return note;
 }
 
+// People count steps from 1: iteration 0 is step 1.
 std::optional<std::string> divergence_note(const RunResult& result) {
-  if (result.diverged()) return fmt::format("diverged: the loss is not finite from step {} on", *result.diverged_at);
+  if (result.stopped_at)
+    return fmt::format("diverged: a gradient that is not finite ended it in step {}", *result.stopped_at + 1);
+  if (result.diverged())
+    return fmt::format("diverged: the loss is not finite from step {} on", *result.diverged_at + 1);
+  if (result.ran_away_at) return fmt::format("diverged: the loss ran away, said in step {}", *result.ran_away_at + 1);
   if (result.losses_not_finite == 0) return std::nullopt;
   return fmt::format("the loss was not finite in {} step{}, first in step {}, and recovered", result.losses_not_finite,
-                     result.losses_not_finite == 1 ? "" : "s", *result.first_not_finite);
+                     result.losses_not_finite == 1 ? "" : "s", *result.first_not_finite + 1);
 }
 
 }  // namespace ulpscope::reports

@@ -18,20 +18,24 @@ struct RunResult {
   RunRecord run{};
   bool cut_off = false;    ///< still "running", but nobody writes the file any more
   std::int64_t steps = 0;  ///< recorded
-  std::int64_t applied = 0;
-  std::int64_t skipped = 0;
-  std::int64_t overflows = 0;  ///< steps with a gradient that was not finite
+  /// Unknown if steps were lost on the way to the file.
+  Count applied{};
+  Count skipped{};
+  Count overflows{};  ///< steps with a gradient that was not finite
 
   /// Mean training loss of the last 10 recorded steps; skipped steps whose loss is not finite are left out, unless the
-  /// run ended in them.
+  /// run ended in them. NaN if gradients that were not finite ended the run: it came to nothing.
   Number final_loss{};
   Number best_loss{};      ///< least finite training loss of a step
-  Number held_out_loss{};  ///< last evaluation
+  Number held_out_loss{};  ///< last evaluation; NaN (if there was one) like final_loss
   Number best_held_out_loss{};
 
-  std::int64_t losses_not_finite = 0;              ///< steps
-  std::optional<std::int64_t> first_not_finite{};  ///< step
-  std::optional<std::int64_t> diverged_at{};       ///< first step of the non-finite losses that the run ended in
+  // Iterations, from 0, as in the run file; what is said to people counts steps from 1 (iteration 0 is step 1).
+  std::int64_t losses_not_finite = 0;  ///< steps
+  std::optional<std::int64_t> first_not_finite{};
+  std::optional<std::int64_t> diverged_at{};  ///< first step of the non-finite losses that the run ended in
+  std::optional<std::int64_t> stopped_at{};   ///< step whose gradients, not finite, ended the run
+  std::optional<std::int64_t> ran_away_at{};  ///< step from which the loss, still finite, counted as run away
 
   Number scale_first{};
   Number scale_least{};
@@ -42,7 +46,8 @@ struct RunResult {
   Number tokens_per_step{};
   std::optional<MemoryRecord> peak{};  ///< the row with the greatest total
 
-  bool diverged() const { return diverged_at.has_value(); }
+  /// It ended in numbers that are not finite. A loss that ran away is a result like others.
+  bool diverged() const { return diverged_at.has_value() || stopped_at.has_value(); }
   /// Ended as planned, or ended by its own loss: what it came to can be held against other runs.
   bool complete() const { return run.status == RunStatus::finished || diverged(); }
 };
@@ -51,8 +56,9 @@ RunResult summarise_run(const RunFileReader& reader, const RunRecord& run);
 
 /// "interrupted after 12 of 200 steps: …", or nothing for a run that finished.
 std::optional<std::string> status_note(const RunResult& result);
-/// "diverged: the loss is not finite from step 37 on", "the loss was not finite in 2 steps, first in step 5, and
-/// recovered", or nothing.
+/// Steps counted from 1: "diverged: the loss is not finite from step 37 on", "diverged: a gradient that is not finite
+/// ended it in step 37", "diverged: the loss ran away, said in step 37", "the loss was not finite in 2 steps, first in
+/// step 5, and recovered", or nothing.
 std::optional<std::string> divergence_note(const RunResult& result);
 
 }  // namespace ulpscope::reports

@@ -1,5 +1,7 @@
 #include "reports/analysis/summary.h"
 
+#include <algorithm>
+
 #include "reports/run_file/schema.h"
 
 namespace ulpscope::reports {
@@ -13,6 +15,8 @@ Summary summarise(const RunFileReader& reader) {
     summary.runs.push_back(summarise_run(reader, run));
     for (const EventRecord& event : reader.events(run.id)) ++summary.events[event.kind];
   }
+  summary.cut_off = !summary.live && (!summary.experiment || std::any_of(summary.runs.begin(), summary.runs.end(),
+                                                                         [](const RunResult& r) { return r.cut_off; }));
   for (const std::string& table : table_names()) summary.rows.emplace_back(table, reader.rows(table));
   summary.completeness = reader.completeness();
   return summary;

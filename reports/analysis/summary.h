@@ -15,7 +15,8 @@ struct Summary {
   std::string file{};
   std::int64_t bytes = 0;
   int schema = 0;
-  bool live = false;  ///< being written now
+  bool live = false;     ///< being written now
+  bool cut_off = false;  ///< nobody writes it any more and its end is missing
   std::optional<ExperimentRecord> experiment{};
   std::vector<MachineRecord> machines{};
   std::vector<RunResult> runs{};                             ///< by id

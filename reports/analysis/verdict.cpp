@@ -59,11 +59,16 @@ Judgement judge(const std::vector<SeedPair>& pairs, const std::vector<double>& r
   }
   const std::string difference = fmt::format("{} {:+.3g} against fp32", metric, *judgement.difference);
   const double band = judgement.reference_spread.value_or(0.0);
-  if (judgement.pairs < least_pairs || !std::isfinite(band)) {
-    judgement.reason =
-        judgement.pairs < least_pairs
-            ? fmt::format("{}, on {}; a verdict needs {}", difference, seeds(judgement.pairs), least_pairs)
-            : fmt::format("{}; an fp32 seed without a finite loss leaves no band to judge by", difference);
+  if (judgement.pairs < least_pairs) {
+    judgement.reason = fmt::format("{}, on {}; a verdict needs {}", difference, seeds(judgement.pairs), least_pairs);
+    return judgement;
+  }
+  if (!std::isfinite(band)) {
+    judgement.reason = fmt::format("{}; an fp32 seed without a finite loss leaves no band to judge by", difference);
+    return judgement;
+  }
+  if (!interval) {
+    judgement.reason = fmt::format("{}; the differences are too large for an interval", difference);
     return judgement;
   }
   const char* place = "partly beyond";

@@ -68,6 +68,8 @@ void write_run(const ComparisonLines& lines, const RunResult& run) {
   counted("steps_skipped", run.skipped);
   counted("overflows", run.overflows);
   counted("diverged_at", run.diverged_at);
+  counted("stopped_at", run.stopped_at);
+  counted("ran_away_at", run.ran_away_at);
 }
 
 }  // namespace
@@ -94,6 +96,7 @@ void CsvExporter::write(const Summary& summary, std::ostream& out) const {
   line(out, {"file", "bytes", std::to_string(summary.bytes), ""});
   line(out, {"file", "schema", std::to_string(summary.schema), ""});
   line(out, {"file", "live", summary.live ? "1" : "0", ""});
+  line(out, {"file", "cut_off", summary.cut_off ? "1" : "0", ""});
   if (summary.experiment) {
     line(out, {"experiment", "name", summary.experiment->name, ""});
     line(out, {"experiment", "created", summary.experiment->created, ""});

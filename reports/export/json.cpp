@@ -1,5 +1,7 @@
 #include "reports/export/json.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -46,9 +48,9 @@ json run(const RunResult& r) {
           {"message", r.run.message},
           {"steps_planned", optional(r.run.steps_planned)},
           {"steps", r.steps},
-          {"applied", r.applied},
-          {"skipped", r.skipped},
-          {"overflows", r.overflows},
+          {"applied", optional(r.applied)},
+          {"skipped", optional(r.skipped)},
+          {"overflows", optional(r.overflows)},
           {"final_loss", loss(r.final_loss)},
           {"best_loss", loss(r.best_loss)},
           {"held_out_loss", loss(r.held_out_loss)},
@@ -56,11 +58,25 @@ json run(const RunResult& r) {
           {"losses_not_finite", r.losses_not_finite},
           {"first_not_finite", optional(r.first_not_finite)},
           {"diverged_at", optional(r.diverged_at)},
+          {"stopped_at", optional(r.stopped_at)},
+          {"ran_away_at", optional(r.ran_away_at)},
           {"loss_scale_first", scale(r.scale_first)},
           {"loss_scale_least", scale(r.scale_least)},
           {"loss_scale_greatest", scale(r.scale_greatest)},
           {"loss_scale_last", scale(r.scale_last)},
           {"non_standard", r.run.non_standard}};
+}
+
+// What the members of a run mean where the name does not say it.
+json run_meanings() {
+  constexpr const char* iteration =
+      "iteration, counted from 0 as in the run file; texts count steps from 1: iteration 0 is step 1";
+  return {
+      {{"key", "first_not_finite"}, {"meaning", fmt::format("first loss that is not finite: {}", iteration)}},
+      {{"key", "diverged_at"}, {"meaning", fmt::format("from here on no loss is finite: {}", iteration)}},
+      {{"key", "stopped_at"}, {"meaning", fmt::format("a gradient that is not finite ended the run: {}", iteration)}},
+      {{"key", "ran_away_at"}, {"meaning", fmt::format("the loss counted as run away: {}", iteration)}},
+      {{"key", "loss_scale_last"}, {"meaning", "in force during the last step"}}};
 }
 
 json mode(const ModeResult& m) {
@@ -106,7 +122,8 @@ void JsonExporter::write(const Comparison& comparison, std::ostream& out) const 
          {"warnings", comparison.warnings},
          {"notes", comparison.notes},
          {"modes", std::move(modes)},
-         {"figures", std::move(meanings)}},
+         {"figures", std::move(meanings)},
+         {"run_members", run_meanings()}},
         out);
 }
 
@@ -150,9 +167,11 @@ void JsonExporter::write(const Summary& summary, std::ostream& out) const {
          {"bytes", summary.bytes},
          {"schema", summary.schema},
          {"live", summary.live},
+         {"cut_off", summary.cut_off},
          {"experiment", std::move(experiment)},
          {"machines", std::move(machines)},
          {"runs", std::move(runs)},
+         {"run_members", run_meanings()},
          {"events", summary.events},
          {"rows", std::move(rows)},
          {"completeness", std::move(completeness)}},

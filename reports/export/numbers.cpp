@@ -4,10 +4,10 @@
 
 #include <cmath>
 
+#include "reports/export/layout.h"
+
 namespace ulpscope::reports {
 namespace {
-
-bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
 std::string not_finite(double value) { return std::isnan(value) ? "NaN" : value > 0 ? "inf" : "-inf"; }
 
@@ -111,63 +111,6 @@ std::string range_text(const Figure& figure, FigureStyle style) {
     return columns(text) <= 14 ? text : fmt::format("{:.2g}…{:.2g} {}", low, high * factor, unit);  // far apart
   }
   return fmt::format("{}…{}", number_text(*figure.low, 4), number_text(*figure.high, 4));
-}
-
-std::size_t columns(std::string_view text) {
-  std::size_t count = 0;
-  for (const char c : text) count += continues(c) ? 0 : 1;
-  return count;
-}
-
-std::string printable(std::string_view text) {
-  std::string clean(text);
-  for (char& c : clean)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
-  return clean;
-}
-
-std::string wrap(std::string_view text, std::string_view head, std::size_t width) {
-  const std::string indent(columns(head), ' ');
-  std::string out(head);
-  std::size_t used = columns(head);
-  bool first = true;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (word.empty()) continue;
-    if (!first && used + 1 + columns(word) > width) {
-      out += "\n" + indent;
-      used = indent.size();
-      first = true;
-    }
-    if (!first) out += ' ';
-    out += word;
-    used += columns(word) + (first ? 0 : 1);
-    first = false;
-  }
-  return out + "\n";
-}
-
-std::string pad_left(std::string_view text, std::size_t width) {
-  const std::size_t used = columns(text);
-  return std::string(used < width ? width - used : 0, ' ') + std::string(text);
-}
-
-std::string pad_right(std::string_view text, std::size_t width) {
-  const std::size_t used = columns(text);
-  return std::string(text) + std::string(used < width ? width - used : 0, ' ');
-}
-
-std::string shorten(std::string_view text, std::size_t width) {
-  if (columns(text) <= width) return std::string(text);
-  std::size_t kept = 0;
-  std::size_t end = 0;
-  while (end < text.size() && (continues(text[end]) || kept < width - 1)) {
-    kept += continues(text[end]) ? 0 : 1;
-    ++end;
-  }
-  return std::string(text.substr(0, end)) + "…";
 }
 
 }  // namespace ulpscope::reports

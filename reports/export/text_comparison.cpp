@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "reports/export/layout.h"
 #include "reports/export/numbers.h"
 #include "reports/export/text.h"
 
@@ -46,19 +47,28 @@ bool empty_everywhere(const Modes& modes, const FigureInfo& info) {
   });
 }
 
-// What the figures of a section are, mode by mode; "" where they differ (then each line says it).
+// What the figures of a section are, mode by mode: the first figure's word. A line of figures that differ says its own.
 std::vector<std::string> section_provenance(const Modes& modes, std::string_view section) {
   std::vector<std::string> words;
   for (const ModeResult* mode : modes) {
-    std::set<Provenance> seen;
-    for (const FigureInfo& info : comparison_figures())
-      if (info.section == section && info.get(*mode).known()) seen.insert(info.get(*mode).provenance);
-    words.push_back(seen.size() == 1 ? std::string(name(*seen.begin())) : seen.empty() ? "unknown" : "");
+    const auto& figures = comparison_figures();
+    const auto first = std::find_if(figures.begin(), figures.end(), [&](const FigureInfo& info) {
+      return info.section == section && info.get(*mode).known();
+    });
+    words.emplace_back(first == figures.end() ? name(Provenance::unknown) : name(first->get(*mode).provenance));
   }
   return words;
 }
 
-void figure_rows(const Modes& modes, const FigureInfo& info, bool say_provenance, std::ostream& out) {
+bool nothing_known(const Modes& modes, std::string_view section) {
+  return std::all_of(comparison_figures().begin(), comparison_figures().end(), [&](const FigureInfo& info) {
+    return info.section != section ||
+           std::none_of(modes.begin(), modes.end(), [&](const ModeResult* mode) { return info.get(*mode).known(); });
+  });
+}
+
+void figure_rows(const Modes& modes, const FigureInfo& info, const std::vector<std::string>& of_section,
+                 std::ostream& out) {
   std::vector<std::string> values;
   std::vector<std::string> ranges;
   std::vector<std::string> lows;
@@ -67,6 +77,7 @@ void figure_rows(const Modes& modes, const FigureInfo& info, bool say_provenance
   std::vector<std::string> words;
   bool ranged = false;
   bool sampled = false;
+  bool differs = false;
   for (const ModeResult* mode : modes) {
     const Figure& figure = info.get(*mode);
     values.push_back(cell(*mode, info));
@@ -77,6 +88,7 @@ void figure_rows(const Modes& modes, const FigureInfo& info, bool say_provenance
     samples.push_back(figure.samples ? fmt::format("{}", *figure.samples) : "");
     sampled |= figure.samples.has_value();
     words.push_back(figure.known() ? std::string(name(figure.provenance)) : "");
+    differs |= figure.known() && words.back() != of_section[words.size() - 1];
   }
   row(out, fmt::format("  {}", info.label), values);
   if (info.style == FigureStyle::difference && ranged) {
@@ -85,7 +97,7 @@ void figure_rows(const Modes& modes, const FigureInfo& info, bool say_provenance
   }
   if (info.style == FigureStyle::seconds && ranged) row(out, "    quartiles", ranges);
   if (info.style == FigureStyle::seconds && sampled) row(out, "    steps timed", samples);
-  if (say_provenance) row(out, "    which is", words);
+  if (differs) row(out, "    which is", words);
 }
 
 void block(const Modes& modes, std::ostream& out) {
@@ -97,13 +109,14 @@ void block(const Modes& modes, std::ostream& out) {
   }
   row(out, "", cells);
   if (std::any_of(tags.begin(), tags.end(), [](const std::string& tag) { return !tag.empty(); })) row(out, "", tags);
-  for (const std::string_view section : {"loss", "steps", "time", "memory"}) {
+  for (const std::string_view section : {"loss", "steps", "time", "memory", "peak by category"}) {
     const std::vector<std::string> words = section_provenance(modes, section);
-    const bool mixed = std::any_of(words.begin(), words.end(), [](const std::string& word) { return word.empty(); });
+    const bool unknown = nothing_known(modes, section);
+    if (unknown && section == "peak by category") continue;  // the line of the peak says so
     row(out, section, words);
-    if (std::all_of(words.begin(), words.end(), [](const std::string& word) { return word == "unknown"; })) continue;
+    if (unknown) continue;
     for (const FigureInfo& info : comparison_figures())
-      if (info.section == section && !empty_everywhere(modes, info)) figure_rows(modes, info, mixed, out);
+      if (info.section == section && !empty_everywhere(modes, info)) figure_rows(modes, info, words, out);
     if (section == "loss") {
       std::vector<std::string> verdicts;
       for (const ModeResult* mode : modes) verdicts.emplace_back(name(mode->judgement.verdict));
@@ -140,8 +153,9 @@ void legend(const Comparison& comparison, std::ostream& out) {
       if (info.get(mode).known()) used.insert(info.get(mode).provenance);
   out << '\n';
   out << wrap(
-      "Final loss: mean of the last 10 recorded steps. ±: one standard deviation between seeds. Steps: all seeds "
-      "together. Step time: median of the timing phase.",
+      "Final loss: mean of the last 10 recorded steps, without skipped steps whose loss is not finite. ±: one standard "
+      "deviation between seeds. Steps: all seeds together. Step time: median of the timing phase, which times one "
+      "seed.",
       "");
   const auto say = [&](Provenance provenance, std::string_view words) {
     if (used.contains(provenance)) out << wrap(words, pad_right(name(provenance), 12));
@@ -155,6 +169,7 @@ void legend(const Comparison& comparison, std::ostream& out) {
       "this processor carries the format out in software; the time says nothing about hardware that "
       "has it, and no verdict on speed is drawn.");
   say(Provenance::projected, "calculated for a device that is not here.");
+  say(Provenance::unknown, "the recording does not say where the figure comes from.");
 }
 
 }  // namespace

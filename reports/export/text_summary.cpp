@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "reports/export/layout.h"
 #include "reports/export/numbers.h"
 #include "reports/export/text.h"
 
@@ -67,8 +68,14 @@ void TextExporter::write(const Summary& summary, std::ostream& out) const {
   out << '\n';
   item(out, "rows", rows.empty() ? "none" : rows);
   item(out, "events", events.empty() ? "none" : events);
-  if (summary.completeness.empty()) item(out, "completeness", "nothing was dropped, lost or refused");
   std::string label = "completeness";
+  if (summary.cut_off) {
+    item(out, label, "unknown: the file was cut off");
+    label.clear();
+  } else if (summary.completeness.empty()) {
+    item(out, label,
+         summary.live ? "nothing was dropped, lost or refused so far" : "nothing was dropped, lost or refused");
+  }
   for (const CompletenessRecord& row : summary.completeness) {
     std::string text = fmt::format("{} {}", row.kind, row.subject);
     if (row.run) text += fmt::format(" (run {})", static_cast<std::int64_t>(*row.run));

@@ -190,6 +190,7 @@ struct Table<NodeTiming> {
     visit("run", r.run);
     visit("node", r.node);
     visit("step", r.step);
+    visit("sampled_steps", r.sampled_steps);
     visit("calls", r.calls);
     visit("seconds", r.seconds);
     visit("provenance", r.provenance);

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "reports/run_file/insert.h"
+#include "reports/run_file/open.h"
 #include "reports/run_file/schema.h"
 
 namespace ulpscope::reports {
@@ -18,7 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void check_options(const WriterOptions& options) {
+void check_options(const std::string& path, const WriterOptions& options) {
+  if (path.empty()) throw UsageError("a run file needs a name, such as gpt.ulp");
+  if (options.overwrite && options.append) throw UsageError("a run file is either overwritten or added to");
   if (options.queue_capacity < 1) throw UsageError("the queue of a run file holds at least 1 record");
   if (!(options.commit_seconds > 0.0 && options.commit_seconds <= 1.0))
     throw UsageError(
@@ -36,6 +39,12 @@ bool is_run_file(const std::string& file_name) {
   }
 }
 
+void check_replaceable(const std::string& path, const std::string& file_name) {
+  std::error_code error;
+  if (fs::file_size(file_name, error) > 0 && !is_run_file(file_name))
+    throw UsageError(fmt::format("{} is not a run file of ulpscope and is not overwritten: choose another name", path));
+}
+
 // Refuses before anything is touched: a run file is the result of hours.
 void check_place(const std::string& path, const std::string& file_name, bool overwrite) {
   std::error_code error;
@@ -44,30 +53,52 @@ void check_place(const std::string& path, const std::string& file_name, bool ove
   if (fs::exists(status)) {
     if (status.type() != fs::file_type::regular)
       throw UsageError(fmt::format("cannot write {}: it is not a plain file", path));
+    if (FileLock::held(file_name)) throw UsageError(fmt::format("{} is being written by another process", path));
+    check_replaceable(path, file_name);
     if (!overwrite)
       throw UsageError(fmt::format("{} exists already: choose another name, or ask for it to be overwritten", path));
   }
   const fs::path folder = fs::path(file_name).parent_path();
   if (!fs::is_directory(folder, error))
-    throw UsageError(fmt::format("cannot write {}: there is no folder {}", path, folder.string()));
+    throw UsageError(error == std::errc::permission_denied
+                         ? fmt::format("cannot write {}: {}", path, error.message())
+                         : fmt::format("cannot write {}: there is no folder {}", path, folder.string()));
 }
 
 void remove_old(const std::string& path, const std::string& file_name) {
   std::error_code error;
   if (!fs::exists(file_name, error)) return;
-  if (fs::file_size(file_name, error) > 0 && !is_run_file(file_name))
-    throw UsageError(fmt::format("{} is not a run file of ulpscope and is not overwritten: choose another name", path));
+  check_replaceable(path, file_name);  // it may have come in between
   for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
     if (unlink((file_name + suffix).c_str()) != 0 && errno != ENOENT)
       throw UsageError(fmt::format("cannot overwrite {}: {}", path, std::strerror(errno)));
   }
 }
 
+void remove_half_made(const std::string& file_name) {
+  for (const char* suffix : {"", "-wal", "-shm", "-journal"}) unlink((file_name + suffix).c_str());
+}
+
+void enter_write_ahead_mode(const std::string& path, Database& database) {
+  if (database.text("PRAGMA journal_mode = WAL") != "wal")
+    throw UsageError(
+        fmt::format("cannot write {}: the file system of its folder has no shared memory, which a run "
+                    "file that can be followed needs: choose a folder on a local disk",
+                    path));
+  // A commit then costs no wait for the disk: a kill of the process loses nothing that was committed; a power cut may
+  // lose the last moments but leaves the file whole.
+  database.execute("PRAGMA synchronous = NORMAL");
+}
+
 }  // namespace
 
+void check_output(const std::string& path, bool overwrite) {
+  check_options(path, {.overwrite = overwrite});
+  check_place(path, fs::absolute(path).string(), overwrite);
+}
+
 CreatedFile create_run_file(const std::string& path, const WriterOptions& options) {
-  check_options(options);
-  if (path.empty()) throw UsageError("a run file needs a name, such as gpt.ulp");
+  check_options(path, options);
   const std::string file_name = fs::absolute(path).string();
   check_place(path, file_name, options.overwrite);
   std::optional<FileLock> lock = FileLock::take(file_name);
@@ -80,18 +111,38 @@ CreatedFile create_run_file(const std::string& path, const WriterOptions& option
     file.database.execute("BEGIN EXCLUSIVE");
     file.database.execute(schema_sql());
     file.database.execute("COMMIT");
-    if (file.database.text("PRAGMA journal_mode = WAL") != "wal")
-      throw UsageError(
-          fmt::format("cannot write {}: the file system of its folder has no shared memory, which a run "
-                      "file that can be followed needs: choose a folder on a local disk",
-                      path));
-    // A commit then costs no wait for the disk: a kill of the process loses nothing that was committed; a power cut may
-    // lose the last moments but leaves the file whole.
-    file.database.execute("PRAGMA synchronous = NORMAL");
+    enter_write_ahead_mode(path, file.database);
     return file;
   } catch (const SqliteError& error) {
-    for (const char* suffix : {"", "-wal", "-shm", "-journal"}) unlink((file_name + suffix).c_str());
+    remove_half_made(file_name);
     throw UsageError(fmt::format("cannot write {}: {}", path, error.what()));
+  } catch (...) {
+    remove_half_made(file_name);
+    throw;
+  }
+}
+
+CreatedFile reopen_run_file(const std::string& path, const WriterOptions& options) {
+  check_options(path, options);
+  const std::string file_name = fs::absolute(path).string();
+  const auto check = [&] {
+    const std::unique_ptr<Database> database = open_run_file(path, file_name);
+    const int version = check_run_file(path, file_name, *database);
+    if (version != schema_version)
+      throw UsageError(
+          fmt::format("{} has schema {}: this program adds to files of schema {} only", path, version, schema_version));
+  };
+  check();  // before anything is made beside it
+  std::optional<FileLock> lock = FileLock::take(file_name);
+  if (!lock) throw UsageError(fmt::format("{} is being written by another process", path));
+  check();  // it may have been replaced in between
+  try {
+    CreatedFile file{std::move(*lock), file_name, Database(file_name, SQLITE_OPEN_READWRITE)};
+    file.database.set_busy_timeout(options.busy_seconds);
+    enter_write_ahead_mode(path, file.database);
+    return file;
+  } catch (const SqliteError& error) {
+    throw UsageError(fmt::format("cannot add to {}: {}", path, error.what()));
   }
 }
 

@@ -19,6 +19,9 @@ struct CreatedFile {
 /// Throws UsageError in one line (see RunFileWriter).
 CreatedFile create_run_file(const std::string& path, const WriterOptions& options);
 
+/// An existing run file of this schema that nobody writes, in write-ahead mode again. Throws UsageError in one line.
+CreatedFile reopen_run_file(const std::string& path, const WriterOptions& options);
+
 /// Folds the write-ahead log into the file and leaves write-ahead mode. If a reader is in the way for longer than
 /// `patience` seconds, the file stays in write-ahead mode and a note in completeness says so. Throws SqliteError.
 void leave_write_ahead_mode(CreatedFile& file, double patience);

@@ -43,7 +43,7 @@ RecordQueue::Batch RecordQueue::take(std::chrono::nanoseconds wait) {
   {
     std::unique_lock lock(mutex_);
     work_.wait_for(lock, wait, [this] { return woken_ || closed_ || size() >= (capacity_ + 1) / 2; });
-    woken_ = false;
+    batch.asked = std::exchange(woken_, false);
     batch.essential.swap(essential_);
     batch.statistics.swap(statistics_);
     batch.batch = ++batches_;

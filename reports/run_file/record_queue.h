@@ -36,6 +36,7 @@ class RecordQueue {
     std::deque<Record> essential;
     std::deque<Record> statistics;
     std::uint64_t batch = 0;
+    bool asked = false;   ///< wake() was called: somebody waits for it
     bool closed = false;  ///< nothing comes after this batch
   };
   /// Everything waiting; returns at once when half full, woken or closed, else after `wait`, perhaps with nothing.

@@ -157,11 +157,12 @@ struct TimingSample {
   Count tokens{};
 };
 
-/// Time spent in a node, in one step or summed over a run.
+/// Time spent in a node: in one step, or summed over the steps of a run in which nodes were timed.
 struct NodeTiming {
   RunId run{};
   NodeId node{};
-  std::optional<std::int64_t> step{};  ///< none: summed over all calls of the run
+  std::optional<std::int64_t> step{};  ///< none: summed over the sampled steps of the run
+  Count sampled_steps{};               ///< how many steps the sum is over
   std::int64_t calls = 0;
   Number seconds{};  ///< of all these calls
   Provenance provenance = Provenance::measured;
@@ -264,7 +265,7 @@ struct MendRecord {
 /// row.
 struct CompletenessRecord {
   std::optional<RunId> run{};  ///< none: the whole file
-  std::string kind{};          ///< "dropped", "lost", "refused", "throttled", "observation_cost", "note"
+  std::string kind{};          ///< "dropped", "lost", "fault", "refused", "throttled", "observation_cost", "note"
   std::string subject{};       ///< a table, a counter, a clock
   Count count{};
   Number seconds{};

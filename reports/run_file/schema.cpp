@@ -69,8 +69,8 @@ CREATE TABLE timing_sample (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE node_timing (
-  run INTEGER NOT NULL, node INTEGER NOT NULL, step INTEGER, calls INTEGER NOT NULL, seconds ANY,
-  provenance TEXT NOT NULL
+  run INTEGER NOT NULL, node INTEGER NOT NULL, step INTEGER, sampled_steps INTEGER,
+  calls INTEGER NOT NULL, seconds ANY, provenance TEXT NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX node_timing_key ON node_timing (run, node, ifnull(step, -1));
 

@@ -15,8 +15,8 @@ constexpr std::array<std::string_view, 8> role_names{"input",    "activation",  
                                                      "gradient", "optimizer_state", "buffer", "internal"};
 constexpr std::array<std::string_view, 3> memory_kind_names{"sample", "peak", "predicted"};
 constexpr std::array<std::string_view, memory_category_count> category_names{
-    "weights", "master_weights", "gradients", "optimizer_state", "activations", "casts", "workspace",
-    "inputs", "gaps", "observation"};
+    "weights",   "master_weights", "gradients", "optimizer_state", "activations", "casts",
+    "workspace", "inputs",         "gaps",      "observation"};
 constexpr std::array<std::string_view, 3> mend_names{"verified", "refuted", "not_tried"};
 
 template <class Enum, std::size_t N>

@@ -61,8 +61,8 @@ enum class MemoryCategory : std::uint8_t {
   activations,
   casts,
   workspace,
-  inputs,       ///< the batch, constants, the step's scalars
-  gaps,         ///< bytes of the arena that no live value covers: alignment and placement
+  inputs,  ///< the batch, constants, the step's scalars
+  gaps,    ///< bytes of the arena that no live value covers: alignment and placement
   observation
 };
 inline constexpr int memory_category_count = 10;

@@ -16,9 +16,9 @@ expect() {
   fi
 }
 
-for script in setup demo test lib.sh; do expect 0 '' bash -n "$root/scripts/$script"; done
+for script in setup demo test bench lib.sh; do expect 0 '' bash -n "$root/scripts/$script"; done
 expect 0 '' bash -n "$root/.ci/run"
-for script in setup demo test; do
+for script in setup demo test bench; do
   expect 2 "unknown argument '--frobnicate'; usage:" bash "$root/scripts/$script" --frobnicate
   [ "$(bash "$root/scripts/$script" --frobnicate 2>&1 | wc -l)" = 1 ] || { echo "$script: more than one line"; failed=1; }
   expect 0 "usage: scripts/$script" bash "$root/scripts/$script" --help
@@ -26,6 +26,7 @@ done
 
 printf 'PRETTY_NAME="Fedora Linux 40"\nID=fedora\n' >"$scratch/fedora"
 expect 0 'Fedora Linux 40: not Debian or Ubuntu' env ULPSCOPE_OS_RELEASE="$scratch/fedora" bash "$root/scripts/setup"
+expect 0 'oneDNN' env ULPSCOPE_OS_RELEASE="$scratch/fedora" bash "$root/scripts/setup" --bench
 expect 0 'SQLite 3' env ULPSCOPE_OS_RELEASE="$scratch/fedora" bash "$root/scripts/setup"
 
 # A package manager that knows nothing, and one where all is installed.
@@ -34,7 +35,29 @@ setup=(env ULPSCOPE_OS_RELEASE="$scratch/ubuntu" PATH="$scratch/bin:$PATH" bash 
 printf '#!/bin/sh\nexit 1\n' >"$scratch/bin/dpkg-query"
 chmod +x "$scratch/bin/dpkg-query"
 expect 0 'would install: build-essential cmake' "${setup[@]}" --dry-run
+expect 0 'libgmock-dev libbenchmark-dev libdnnl-dev' "${setup[@]}" --bench --dry-run
 printf '#!/bin/sh\necho installed\n' >"$scratch/bin/dpkg-query"
 expect 0 '' "${setup[@]}"
+# A release whose CMake is too old is refused in one line, whether it is installed or offered.
+printf '#!/bin/sh\necho "cmake version 3.22.1"\n' >"$scratch/bin/cmake"
+chmod +x "$scratch/bin/cmake"
+expect 1 'has CMake 3.22.1; ulpscope needs 3.25' "${setup[@]}" --dry-run
+[ "$("${setup[@]}" --dry-run 2>&1 | wc -l)" = 1 ] || { echo "setup: more than one line"; failed=1; }
+rm "$scratch/bin/cmake"
+
+# Wherever cd would go by itself, the scripts find their tree.
+expect 0 'usage: scripts/setup' env CDPATH=/tmp:/ bash -c "cd '$root' && exec bash scripts/setup --help"
+[ "$(cd "$root" && CDPATH="$root:/" bash scripts/setup --help 2>&1 | wc -l)" = 1 ] || { echo "CDPATH prints"; failed=1; }
+
+# Cached files count as free memory: 4 GiB allowed, all used; then all of it is cache, and two compilers fit.
+jobs_in() { ULPSCOPE_CGROUP=$1 bash -c "source '$root/scripts/lib.sh' && jobs_that_fit"; }
+rm -rf "$scratch/group"
+mkdir -p "$scratch/group"
+echo 4294967296 | tee "$scratch/group/memory.max" >"$scratch/group/memory.current"
+[ "$(jobs_in "$scratch/group")" = 1 ] || { echo "jobs_that_fit: a full container has room"; failed=1; }
+echo "inactive_file 4294967296" >"$scratch/group/memory.stat"
+[ "$(jobs_in "$scratch/group")" = "$(echo max >"$scratch/group/memory.max"; n=$(jobs_in "$scratch/group"); [ "$n" -le 2 ] || n=2; echo "$n")" ] ||
+  { echo "jobs_that_fit: cached files are not counted as free"; failed=1; }
+
 [ -z "$("${setup[@]}" 2>&1)" ] || { echo "setup is not quiet when nothing is missing"; failed=1; }
 exit "$failed"

@@ -155,7 +155,7 @@ TEST(CudaDriver, DevicesAreListedAndNoModeIsClaimedForThem) {
   for (const auto& mode : all["cpu"]["modes"]) EXPECT_EQ(mode["runs"], mode["mode"] == "fp32" ? "native" : "emulated");
 
   const std::string text = devices_text(*device, found);
-  EXPECT_THAT(text, HasSubstr("NVIDIA H200: compute capability 9.0, 16.0 GiB; all modes absent"));
+  EXPECT_THAT(text, HasSubstr("NVIDIA H200: compute capability 9.0, 16 GiB; all modes absent"));
   EXPECT_THAT(text, HasSubstr("for CUDA up to 13.0"));
   EXPECT_THAT(text, Not(HasSubstr("none seen")));
   std::istringstream lines(text);

@@ -199,10 +199,21 @@ TEST(ExperimentFile, OutOfRangeNamesTheRange) {
   EXPECT_THAT(mistake_in("[train]\nbeta2 = 1.0\n"), HasSubstr("at least 0 and less than 1"));
   EXPECT_THAT(mistake_in("[train.scaler]\ngrowth = 1\n"), HasSubstr("greater than 1"));
   EXPECT_THAT(mistake_in("[train.scaler]\ninit = 1e39\n"), HasSubstr("out of range"));
-  EXPECT_THAT(mistake_in("[train.scaler]\ninit = 1e-60\n"), HasSubstr("train.scaler")) << "0 once it is fp32";
+  EXPECT_THAT(mistake_in("[train.scaler]\ninit = 1e-50\n"),
+              StartsWith("dir/gpt.toml:2: train.scaler.init: 1e-50 is 0 in fp32: it must be from 1.4e-45 to "));
+  EXPECT_THAT(mistake_in("[train.scaler]\nfixed = 1e-50\n"),
+              StartsWith("dir/gpt.toml:2: train.scaler.fixed: 1e-50 is 0"));
+  EXPECT_THAT(mistake_in("[train]\nlr = 1e400\n"), StartsWith("dir/gpt.toml:2: a number is out of range: "));
+  EXPECT_THAT(
+      mistake_in_set("train.lr=1e400"),
+      StartsWith(
+          "--set train.lr=1e400: train.lr = 1e400 is out of the range of 64 bits: it takes a number, at least 0"));
+  EXPECT_THAT(mistake_in_set("train.steps=99999999999999999999"), HasSubstr("out of range"));
+  EXPECT_THAT(mistake_in_set("train.steps=1e400"), HasSubstr("out of the range of 64 bits"));
   EXPECT_THAT(mistake_in("[run]\ntiming_steps = 9\n"), HasSubstr("at least 10 timed steps"));
   EXPECT_EQ(build("[run]\ntiming_steps = 0\n").run.timing_steps, 0);
-  EXPECT_THAT(mistake_in("[data]\nheld_out = 1.0\n"), HasSubstr("less than 1"));
+  EXPECT_THAT(mistake_in("[data]\nheld_out = 1.0\n"),
+              HasSubstr("data.held_out = 1.0 is out of range: it must be at least 0 and at most 0.9"));
 }
 
 TEST(ExperimentFile, ChoicesNameTheNearestAndAll) {
@@ -226,6 +237,18 @@ TEST(ExperimentFile, AScaleIsFixedOrDynamic) {
   EXPECT_THAT(mistake_in("[train.scaler]\nfixed = 8\ninterval = 3\n"),
               HasSubstr("train.scaler.interval does not go with"));
   EXPECT_EQ(std::get<scaling::FixedScaling>(build("[train.scaler]\nfixed = 8\n").train.scaler).scale, 8.0f);
+}
+
+TEST(ExperimentFile, APatternThatMatchesNothingIsBlamedOnItsPlace) {
+  const auto refused = [](Settings& settings) {
+    return mistake([&] { settings.placed([] { throw UsageError("keep_fp32: 'x' matches no node"); }); });
+  };
+  Settings settings;
+  settings.add_text("[train]\nkeep_fp32 = ['x']\n", "a.toml");
+  EXPECT_EQ(refused(settings), "a.toml:2: train.keep_fp32: 'x' matches no node");
+  settings.add_words("train.keep_fp32", "x", "--keep_fp32 x");
+  EXPECT_EQ(refused(settings), "--keep_fp32 x: train.keep_fp32: 'x' matches no node") << "the last counts";
+  EXPECT_EQ(mistake([&] { settings.placed([] { throw UsageError("no data"); }); }), "no data");
 }
 
 TEST(ExperimentFile, NotTomlNotThere) {

@@ -143,6 +143,28 @@ TEST(Flags, AFileAfterAnOptionalFlagIsAFile) {
       << "--set overrides both";
 }
 
+TEST(Flags, AFlagThatMayBeRepeatedTakesOneWordATime) {
+  const std::string path = testing::TempDir() + "after_value.toml";
+  std::ofstream(path) << "[train]\nsteps = 11\n[model]\nkind = 'gpt'\n";
+  for (const Words& before :
+       {Words{"--model", "gpt", "--data", "t.txt"}, Words{"--data", "a,b", "--data", "t.txt"},
+        Words{"--keep-fp32", "block*", "--data=t.txt"}, Words{"--data", "t.txt", "--set", "train.lr=1"}}) {
+    Words words = before;
+    words.push_back(path);
+    const Experiment e = experiment_of(words);
+    EXPECT_EQ(e.train.steps, 11) << "the last word is the experiment file";
+    EXPECT_THAT(e.data.paths.back(), testing::EndsWith("/t.txt"));
+  }
+  EXPECT_THAT(experiment_of({"--data", "a,b", "--data", "c", path}).data.paths, testing::SizeIs(3));
+}
+
+TEST(Flags, OfAFlagGivenTwiceTheLastCounts) {
+  EXPECT_EQ(gpt({"--steps", "5", "--steps", "6"}).train.steps, 6);
+  EXPECT_THAT(mistake({"--steps", "5", "--steps", "0"}),
+              testing::StartsWith("--steps 0 (given 2 times, the last counts): train.steps = 0 is out of range"));
+  EXPECT_THAT(mistake({"--steps", "0"}), testing::StartsWith("--steps 0: train.steps"));
+}
+
 TEST(Flags, Mistakes) {
   EXPECT_THAT(mistake({"--output_dir", "out"}), HasSubstr("give it with -o NAME.ulp"));
   EXPECT_THAT(mistake({"--learning_rate", "-1"}), HasSubstr("--learning_rate -1: train.lr = -1.0 is out of range"));

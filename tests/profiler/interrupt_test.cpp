@@ -33,12 +33,13 @@ class InterruptTest : public ::testing::Test {
     std::filesystem::remove_all(folder_);
   }
 
-  void start() {
+  void start(const std::string& experiment = "long.toml", bool ignore_interrupt = false) {
     ASSERT_EQ(pipe(err_), 0);
     child_ = fork();
     if (child_ == 0) {
       dup2(err_[1], STDERR_FILENO);
-      const std::string toml = folder_ + "/long.toml", out = output();
+      if (ignore_interrupt) signal(SIGINT, SIG_IGN);  // as a shell does for its background jobs
+      const std::string toml = folder_ + "/" + experiment, out = output();
       execl(ULPSCOPE_PROGRAM, "ulpscope", "run", toml.c_str(), "-o", out.c_str(), nullptr);
       _exit(127);
     }
@@ -57,6 +58,16 @@ class InterruptTest : public ::testing::Test {
       }
     }
     return false;
+  }
+  /// Reads what the program says until `words` are among it.
+  bool wait_for_words(const std::string& words) {
+    char buffer[512];
+    while (said_.find(words) == std::string::npos) {
+      const ssize_t n = read(err_[0], buffer, sizeof(buffer));
+      if (n <= 0) return false;
+      said_.append(buffer, static_cast<std::size_t>(n));
+    }
+    return true;
   }
   int wait() {
     int status = 0;
@@ -81,7 +92,7 @@ TEST_F(InterruptTest, EndsAfterTheStepWithTheFileComplete) {
     start();
     ASSERT_TRUE(wait_for_steps());
     kill(child_, signal);
-    EXPECT_EQ(wait(), 130);
+    EXPECT_EQ(wait(), 128 + signal);
     EXPECT_THAT(said_, HasSubstr("long.ulp"));
     EXPECT_THAT(said_, HasSubstr("interrupted"));
     EXPECT_FALSE(std::filesystem::exists(output() + "-wal")) << "closed: one file remains";
@@ -99,13 +110,40 @@ TEST_F(InterruptTest, EndsAfterTheStepWithTheFileComplete) {
 }
 
 TEST_F(InterruptTest, TwiceEndsAtOnceAndTheFileStaysReadable) {
-  start();
-  ASSERT_TRUE(wait_for_steps());
+  std::ofstream(folder_ + "/slow.toml")  // a step takes seconds: the second signal comes while it is under way
+      << "[model]\ncontext = 256\nwidth = 256\nlayers = 8\nheads = 4\n[data]\npath = 'text.txt'\n"
+         "[train]\nsteps = 3\nbatch = 16\n[run]\nthreads = 1\nmodes = ['fp32']\ntiming_steps = 0\n";
+  start("slow.toml");
+  ASSERT_TRUE(wait_for_words("recorded in"));
+  // The run's row is written just before its first step.
+  bool begun = false;
+  for (int i = 0; i < 600 && !begun; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    try {
+      begun = !reports::RunFileReader(output()).runs().empty();
+    } catch (const std::exception&) {  // not there yet
+    }
+  }
+  ASSERT_TRUE(begun);
   kill(child_, SIGINT);
+  ASSERT_TRUE(wait_for_words("once more ends at once"));
   kill(child_, SIGINT);
   EXPECT_EQ(wait(), 130);
   const reports::RunFileReader file(output());
-  EXPECT_FALSE(file.steps(file.runs().at(0).id).empty());
+  ASSERT_EQ(file.runs().size(), 1u);
+  EXPECT_EQ(file.runs()[0].status, reports::RunStatus::running) << "cut short, not ended in order";
+  EXPECT_FALSE(file.live());
+}
+
+TEST_F(InterruptTest, AnIgnoredSignalStaysIgnored) {
+  start("long.toml", true);
+  ASSERT_TRUE(wait_for_steps());
+  kill(child_, SIGINT);
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_EQ(waitpid(child_, nullptr, WNOHANG), 0) << "it still runs";
+  kill(child_, SIGTERM);
+  EXPECT_EQ(wait(), 143);
+  EXPECT_EQ(reports::RunFileReader(output()).runs().at(0).status, reports::RunStatus::interrupted);
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ TEST(NodeClock, TimesNodesInASampleOfTheSteps) {
   for (const auto& timing : timings) {
     EXPECT_EQ(timing.run, reports::RunId{4});
     EXPECT_EQ(timing.calls, 3);
+    EXPECT_EQ(timing.sampled_steps, 3) << "what the sum is over";
     EXPECT_EQ(timing.provenance, reports::Provenance::emulated);
     EXPECT_FALSE(timing.step.has_value()) << "summed over the run";
   }

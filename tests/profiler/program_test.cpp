@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,12 +15,14 @@
 #include <sstream>
 
 #include "profiler/cli/text.h"
+#include "reports/run_file/writer.h"
 
 namespace ulpscope::profiler {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 struct Result {
@@ -92,7 +96,11 @@ TEST_F(ProgramTest, UnknownNamesInTheExperiment) {
               HasSubstr("bad.toml:2: unknown key train.stpes; did you mean train.steps?"));
   EXPECT_THAT(mistake({"run", file("nowhere.toml")}), HasSubstr("No such file"));
   EXPECT_THAT(mistake({"run", file("tiny.toml"), "--set", "model.attention=flash"}), HasSubstr("fused, composed"));
-  EXPECT_THAT(mistake({"run", file("tiny.toml"), "--keep-fp32", "no_such*"}), HasSubstr("no_such*"));
+  EXPECT_THAT(mistake({"run", file("tiny.toml"), "--keep-fp32", "no_such*"}),
+              HasSubstr("--keep_fp32 no_such*: train.keep_fp32: 'no_such*'"));
+  std::ofstream(file("keep.toml")) << "[data]\npath = 'text.txt'\n[train]\nkeep_fp32 = ['no_such*']\n";
+  for (const char* command : {"run", "plan"})
+    EXPECT_THAT(mistake({command, file("keep.toml")}), HasSubstr("keep.toml:4: train.keep_fp32: 'no_such*'"));
 }
 
 TEST_F(ProgramTest, DataThatIsMissingEmptyOrTooShort) {
@@ -105,7 +113,11 @@ TEST_F(ProgramTest, DataThatIsMissingEmptyOrTooShort) {
 
 TEST_F(ProgramTest, OutputThatIsThereOrCannotBeWritten) {
   std::ofstream(file("there.ulp")) << "precious";
-  EXPECT_THAT(mistake({"run", file("tiny.toml"), "-o", file("there.ulp")}), HasSubstr("--force"));
+  EXPECT_THAT(mistake({"run", file("tiny.toml"), "-o", file("there.ulp")}),
+              AllOf(HasSubstr("is not a run file"), Not(HasSubstr("--force"))))
+      << "--force would not replace it";
+  EXPECT_THAT(mistake({"run", file("tiny.toml"), "-o", "/dev/null"}),
+              AllOf(HasSubstr("/dev/null: it is not a plain file"), Not(HasSubstr("--force"))));
   mistake({"run", file("tiny.toml"), "-o", file("there.ulp"), "--force"});  // not a run file: never replaced
   std::ifstream in(file("there.ulp"));
   std::string content;
@@ -115,38 +127,89 @@ TEST_F(ProgramTest, OutputThatIsThereOrCannotBeWritten) {
   EXPECT_THAT(mistake({"run", file("tiny.toml"), "-o", folder_}), HasSubstr(folder_));
 }
 
-TEST_F(ProgramTest, AReadOnlyFolderIsFoundBeforeTraining) {
-  std::filesystem::create_directory(file("locked"));
-  std::filesystem::permissions(folder_, std::filesystem::perms(0755));
-  std::filesystem::permissions(file("locked"), std::filesystem::perms(0555));
-  if (::getuid() != 0) {
-    EXPECT_THAT(mistake({"run", file("tiny.toml"), "-o", file("locked/a.ulp")}), HasSubstr("locked"));
-    return;
+TEST_F(ProgramTest, ARunThatCannotBeginLeavesTheOldFile) {
+  { reports::RunFileWriter(file("old.ulp")).close(); }
+  const auto bytes = std::filesystem::file_size(file("old.ulp"));
+  EXPECT_THAT(mistake({"run", file("tiny.toml"), "-o", file("old.ulp")}), HasSubstr("--force to replace it"));
+  EXPECT_THAT(mistake({"run", file("tiny.toml"), "-o", file("old.ulp"), "--force", "--set", "train.batch=65536",
+                       "--set", "model.context=500", "--set", "model.width=1024"}),
+              AllOf(HasSubstr("a step in "), HasSubstr("iB of memory, and "), HasSubstr(" are free: lower train.batch"),
+                    HasSubstr("model.context"), HasSubstr("model.width")));
+  EXPECT_EQ(std::filesystem::file_size(file("old.ulp")), bytes);
+  EXPECT_FALSE(std::filesystem::exists(file("old.ulp-lock")));
+  {
+    reports::RunFileWriter writing(file("old.ulp"), {.append = true});
+    EXPECT_THAT(mistake({"run", file("tiny.toml"), "-o", file("old.ulp")}), HasSubstr("is being written"));
+    writing.close();
   }
-  // The super-user may write anywhere: a child without that right tries, in a program of its own, as libraries of this
-  // process may have threads.
+  const Result run = ulpscope({"run", file("tiny.toml"), "-o", file("old.ulp"), "--force", "--timing-steps", "0"});
+  EXPECT_EQ(run.code, exit_ok) << run.err;
+}
+
+/// The program as somebody who is not root, in a process of its own: the super-user may write anywhere. -1: not
+/// possible here.
+Result ulpscope_as_nobody(const std::string& toml, const std::string& out) {
   int pipe_ends[2];
-  ASSERT_EQ(pipe(pipe_ends), 0);
+  if (pipe(pipe_ends) != 0) return {-1, "", "no pipe"};
   const pid_t child = fork();
   if (child == 0) {
     dup2(pipe_ends[1], STDERR_FILENO);
-    if (setgid(65534) != 0 || setuid(65534) != 0) _exit(77);
-    const std::string toml = file("tiny.toml"), out = file("locked/a.ulp");
+    if (::getuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) _exit(77);
     execl(ULPSCOPE_PROGRAM, "ulpscope", "run", toml.c_str(), "-o", out.c_str(), nullptr);
     _exit(78);
   }
   close(pipe_ends[1]);
-  std::string err;
+  Result result;
   char buffer[512];
   for (ssize_t n = 0; (n = read(pipe_ends[0], buffer, sizeof(buffer))) > 0;)
-    err.append(buffer, static_cast<std::size_t>(n));
+    result.err.append(buffer, static_cast<std::size_t>(n));
   close(pipe_ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
-  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "cannot become an unprivileged user";
-  if (WEXITSTATUS(status) == 78) GTEST_SKIP() << "an unprivileged user may not start " << ULPSCOPE_PROGRAM;
-  EXPECT_EQ(WEXITSTATUS(status), exit_usage) << err;
-  EXPECT_THAT(err, AllOf(StartsWith("ulpscope: "), HasSubstr("locked")));
+  result.code = WEXITSTATUS(status) == 77 || WEXITSTATUS(status) == 78 ? -1 : WEXITSTATUS(status);
+  return result;
+}
+
+TEST_F(ProgramTest, AFolderThatMayNotBeWrittenOrEnteredIsFoundBeforeTraining) {
+  std::filesystem::permissions(folder_, std::filesystem::perms(0755));
+  for (const int rights : {0555, 0000}) {
+    std::filesystem::create_directory(file("locked"));
+    std::filesystem::permissions(file("locked"), std::filesystem::perms(rights));
+    const Result result = ulpscope_as_nobody(file("tiny.toml"), file("locked/a.ulp"));
+    std::filesystem::permissions(file("locked"), std::filesystem::perms(0700));
+    if (result.code == -1) GTEST_SKIP() << "an unprivileged user may not start " << ULPSCOPE_PROGRAM;
+    EXPECT_EQ(result.code, exit_usage) << result.err;
+    EXPECT_THAT(result.err,
+                AllOf(StartsWith("ulpscope: cannot write "), HasSubstr("locked"), HasSubstr("Permission denied")));
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+  }
+}
+
+TEST_F(ProgramTest, ARecordingWithGapsIsComparedAsFarAsItCanBeRead) {
+  int pipe_ends[2];
+  ASSERT_EQ(pipe(pipe_ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(pipe_ends[1], STDOUT_FILENO);
+    dup2(pipe_ends[1], STDERR_FILENO);
+    signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{300 << 10, 300 << 10};  // room for the beginning, not for all steps
+    setrlimit(RLIMIT_FSIZE, &limit);
+    const std::string toml = file("tiny.toml"), out = file("gaps.ulp");
+    execl(ULPSCOPE_PROGRAM, "ulpscope", "run", toml.c_str(), "-o", out.c_str(), "--modes", "fp32", "--steps", "6000",
+          "--timing-steps", "0", nullptr);
+    _exit(78);
+  }
+  close(pipe_ends[1]);
+  std::string said;
+  char buffer[512];
+  for (ssize_t n = 0; (n = read(pipe_ends[0], buffer, sizeof(buffer))) > 0;)
+    said.append(buffer, static_cast<std::size_t>(n));
+  close(pipe_ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), exit_fault) << said;
+  EXPECT_THAT(said, AllOf(HasSubstr("recording failed"), HasSubstr("Comparison of"), HasSubstr("final loss")));
 }
 
 TEST_F(ProgramTest, RunFilesThatAreNone) {
@@ -170,6 +233,10 @@ TEST_F(ProgramTest, RunCompareInfoFromTheExperimentFile) {
   EXPECT_FALSE(nlohmann::json::parse(in, nullptr, false).is_discarded());
   EXPECT_EQ(ulpscope({"compare", file("a.ulp"), "--csv"}).code, exit_ok);
   EXPECT_THAT(mistake({"compare", file("a.ulp"), "-o", file("no/such/x")}), HasSubstr("cannot write"));
+  std::filesystem::copy_file(file("a.ulp"), file("b.ulp"));
+  EXPECT_THAT(mistake({"compare", file("a.ulp"), "-o", file("b.ulp")}), HasSubstr("b.ulp: that is a run file"));
+  EXPECT_EQ(std::filesystem::file_size(file("b.ulp")), std::filesystem::file_size(file("a.ulp")));
+  std::filesystem::remove(file("b.ulp"));
 
   EXPECT_THAT(ulpscope({"info", file("a.ulp")}).out, HasSubstr("bf16"));
   EXPECT_FALSE(nlohmann::json::parse(ulpscope({"info", file("a.ulp"), "--json"}).out, nullptr, false).is_discarded());
@@ -183,12 +250,21 @@ TEST_F(ProgramTest, WithoutOutputANameIsMadeAndSaid) {
   const auto before = std::filesystem::current_path();
   std::filesystem::current_path(folder_);
   const Result result = ulpscope({"run", "tiny.toml", "--bf16", "--tf32", "--steps", "2", "--timing-steps", "0"});
-  std::filesystem::current_path(before);
-  ASSERT_EQ(result.code, exit_ok) << result.err;
   std::string made;
   for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
     if (entry.path().extension() == ".ulp") made = entry.path().filename().string();
   }
+  // Short enough that some of them begin in the same second.
+  for (int i = 0; i < 3; ++i) {
+    const Result more = ulpscope({"run", "tiny.toml", "--modes", "fp32", "--steps", "1", "--timing-steps", "0"});
+    EXPECT_EQ(more.code, exit_ok) << more.err;
+  }
+  std::filesystem::current_path(before);
+  const std::filesystem::directory_iterator all(folder_);
+  EXPECT_EQ(std::count_if(begin(all), end(all), [](const auto& entry) { return entry.path().extension() == ".ulp"; }),
+            4)
+      << "no run replaces another";
+  ASSERT_EQ(result.code, exit_ok) << result.err;
   EXPECT_THAT(made, StartsWith("gpt-"));
   EXPECT_THAT(result.err, HasSubstr(made));
   EXPECT_THAT(result.out, HasSubstr("--modes fp32,bf16+tf32")) << "one mode alone cannot be compared";

@@ -155,7 +155,8 @@ TEST_F(Compare, TimesOfAGpuAreMeasured) {
   const Comparison comparison = of(runs);
   EXPECT_FALSE(mode(comparison, "fp16").emulated);
   EXPECT_DOUBLE_EQ(*mode(comparison, "fp16").speed.value, 3.0);
-  EXPECT_EQ(mode(comparison, "fp16").speed.provenance, Provenance::measured);
+  EXPECT_EQ(mode(comparison, "fp16").step_seconds.provenance, Provenance::measured);
+  EXPECT_EQ(mode(comparison, "fp16").speed.provenance, Provenance::computed) << "divided here";
 }
 
 TEST_F(Compare, PeakMemoryAndItsSplit) {
@@ -168,10 +169,13 @@ TEST_F(Compare, PeakMemoryAndItsSplit) {
   EXPECT_EQ(other.peak_bytes.value, 3000.0);
   EXPECT_EQ(other.peak_bytes.provenance, Provenance::counted);
   EXPECT_EQ(other.memory_ratio.value, 0.75);
+  EXPECT_EQ(other.memory_ratio.provenance, Provenance::computed);
   double sum = 0.0;
   for (const Figure& figure : other.peak_by_category) sum += figure.value.value_or(0.0);
   EXPECT_EQ(sum, 3000.0);
-  EXPECT_EQ(other.peak_by_category[static_cast<std::size_t>(MemoryCategory::weights)].value, 750.0);
+  const Figure& weights = other.peak_by_category[static_cast<std::size_t>(MemoryCategory::weights)];
+  EXPECT_EQ(weights.value, 750.0);
+  EXPECT_EQ(weights.provenance, Provenance::computed) << "the allocator counts bytes, not what they are for";
 }
 
 TEST_F(Compare, SaysWhereALossWasLost) {
@@ -187,7 +191,7 @@ TEST_F(Compare, SaysWhereALossWasLost) {
   EXPECT_TRUE(std::isnan(*bf16.final_loss.value));
   EXPECT_EQ(bf16.judgement.verdict, Verdict::undecided);
   EXPECT_EQ(bf16.judgement.pairs, 3);
-  EXPECT_THAT(bf16.notes, ElementsAre("seed 1: diverged: the loss is not finite from step 7 on",
+  EXPECT_THAT(bf16.notes, ElementsAre("seed 1: diverged: the loss is not finite from step 8 on",
                                       "seed 1: failed after 9 of 20 steps: the loss is not finite"));
 }
 
@@ -199,7 +203,32 @@ TEST_F(Compare, ALossLostInASkippedStepIsNoDivergence) {
   const ModeResult& fp16 = mode(comparison, "fp16");
   EXPECT_FALSE(fp16.runs[0].diverged());
   EXPECT_DOUBLE_EQ(*fp16.final_loss.value, 2.0);
-  EXPECT_THAT(fp16.notes, ElementsAre("seed 1: the loss was not finite in 1 step, first in step 15, and recovered"));
+  EXPECT_THAT(fp16.notes, ElementsAre("seed 1: the loss was not finite in 1 step, first in step 16, and recovered"));
+}
+
+TEST_F(Compare, AModeThatSkippedEveryStepIsNotJudged) {
+  std::vector<MadeUpRun> runs = against_fp32("fp16", {3.0, 3.0, 3.0});
+  for (std::size_t i = 3; i < 6; ++i) {
+    runs[i].overflow = [](std::int64_t) { return true; };
+    runs[i].scale = [](std::int64_t) { return 1e38; };
+  }
+  Comparison comparison = of(runs);
+  EXPECT_EQ(mode(comparison, "fp16").judgement.verdict, Verdict::undecided);
+  EXPECT_EQ(mode(comparison, "fp16").judgement.reason,
+            "no step was applied: every step was skipped (loss scale 1e+38)");
+  EXPECT_NEAR(*mode(comparison, "fp16").distance.value, 3.0, 1e-12) << "shown all the same";
+  for (std::size_t i = 3; i < 6; ++i) runs[i].scale = [](std::int64_t step) { return step < 10 ? 4.0 : 0.0; };
+  EXPECT_EQ(mode(of(runs), "fp16").judgement.reason, "no step was applied: every step was skipped (loss scale 0 to 4)");
+  EXPECT_EQ(mode(of({runs[3]}), "fp16").judgement.reason,
+            "no step was applied: every step was skipped (loss scale 0 to 4)")
+      << "without fp32 too";
+  runs[3].overflow = runs[4].overflow = [](std::int64_t step) { return step < 19; };
+  comparison = of(runs);
+  EXPECT_EQ(mode(comparison, "fp16").judgement.verdict, Verdict::undecided);
+  EXPECT_EQ(mode(comparison, "fp16").judgement.reason,
+            "no step was applied under 1 of 3 seeds: every step was skipped (loss scale 0 to 4)");
+  runs[5].overflow = runs[4].overflow;
+  EXPECT_EQ(mode(of(runs), "fp16").judgement.verdict, Verdict::worse) << "one applied step is a result";
 }
 
 TEST_F(Compare, MarksWhatDidNotFinish) {
@@ -221,11 +250,12 @@ TEST_F(Compare, MarksWhatDidNotFinish) {
 }
 
 TEST_F(Compare, OrdersModesAndNamesKnobs) {
-  MadeUpRun knob = made_up("fp16_pure", 1, 2.0);
-  knob.run.non_standard = {"norm sums in 16 bits"};
-  const Comparison comparison =
-      of({made_up("zz", 1, 2), knob, made_up("bf16+tf32", 1, 2), made_up("fp16+tf32", 1, 2), made_up("bf16", 1, 2),
-          made_up("fp16", 1, 2), made_up("tf32", 1, 2), made_up("fp32", 1, 2)});
+  std::vector<MadeUpRun> runs;
+  for (const char* name : {"zz", "fp16_pure", "bf16+tf32", "fp16+tf32", "bf16", "fp16", "tf32", "fp32"}) {
+    runs.push_back(made_up(name, 1, 2));
+    runs.back().run.non_standard = {"norm sums in 16 bits"};
+  }
+  const Comparison comparison = of(runs);
   EXPECT_THAT(order(comparison),
               ElementsAre("fp32", "tf32", "fp16", "bf16", "fp16+tf32", "bf16+tf32", "fp16_pure", "zz"));
   EXPECT_THAT(mode(comparison, "fp16_pure").notes, ElementsAre("non-standard: norm sums in 16 bits"));
@@ -258,7 +288,7 @@ TEST_F(Compare, WarnsOfFilesThatAreNotAlike) {
   const Comparison comparison = compare({&a, &b});
   EXPECT_THAT(order(comparison), ElementsAre("Afp32", "Afp16", "Bfp32"));
   EXPECT_THAT(comparison.warnings,
-              ElementsAre("A and B are not alike and not held against each other: they differ in data, batch"));
+              ElementsAre("A and B are not alike and not held against each other: they differ in batch, data"));
 }
 
 TEST_F(Compare, OtherDevicesShareLossesButNotTimes) {
@@ -302,6 +332,23 @@ TEST_F(Compare, TrialsOfMendsAreLeftOutAndGapsAreSaid) {
   const Comparison comparison = compare({&reader});
   EXPECT_THAT(order(comparison), ElementsAre("fp32"));
   EXPECT_THAT(comparison.warnings, ElementsAre(HasSubstr("tensor_stats dropped: 12 (the queue was full)")));
+}
+
+TEST_F(Compare, NotesAboutTimingAreShownAndOthersAreNot) {
+  RunFileWriter writer(in("n.ulp"));
+  MadeUpRun run = made_up("fp16", 3, 2.0);
+  run.run.id = RunId{1};
+  write_run(writer, run);
+  writer.push(CompletenessRecord{.run = RunId{1}, .kind = "note", .subject = "timing", .detail = "not timed: why"});
+  writer.push(CompletenessRecord{.kind = "note", .subject = "timing order", .detail = "one after the other"});
+  writer.push(CompletenessRecord{.run = RunId{1}, .kind = "note", .subject = "cost of the recorder", .detail = "x"});
+  writer.push(CompletenessRecord{
+      .kind = "observation_cost", .subject = "node clock", .seconds = 0.5, .provenance = Provenance::inferred});
+  writer.close();
+  const RunFileReader reader(in("n.ulp"));
+  EXPECT_THAT(compare({&reader}).notes, ElementsAre(HasSubstr("n.ulp: one after the other"),
+                                                    HasSubstr("watching (node clock) cost 0.5 s, inferred"),
+                                                    HasSubstr("n.ulp: fp16, seed 3: not timed: why")));
 }
 
 TEST_F(Compare, NothingToCompareIsAUsersMistake) {

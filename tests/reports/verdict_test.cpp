@@ -78,6 +78,13 @@ TEST(Verdict, LossesThatAreNotFinite) {
   EXPECT_EQ(judge({{1, 1, 1}, {2, 2, 2}, {3, 3, 3}}, {1, 2, 3, nan_value}, "final loss").verdict, Verdict::undecided);
 }
 
+TEST(Verdict, DifferencesTooLargeForAnIntervalAreUndecided) {
+  const Judgement judgement = of({1e200, -1e200, 3e200}, {1e200, 2e200, 3e200});
+  EXPECT_EQ(judge({{1, 0, 1e200}, {2, 0, -1e200}, {3, 0, 3e200}}, {1.9, 2.0, 2.1}, "final loss").verdict,
+            Verdict::undecided);
+  EXPECT_EQ(judgement.verdict, Verdict::undecided);
+}
+
 TEST(Verdict, IdenticalFp32SeedsLeaveABandOfZero) {
   EXPECT_EQ(of({0.0, 0.0, 0.0}, {2, 2, 2}).verdict, Verdict::inside);
   EXPECT_EQ(of({0.1, 0.1, 0.1}, {2, 2, 2}).verdict, Verdict::worse);

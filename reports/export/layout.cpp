@@ -1,0 +1,76 @@
+#include "reports/export/layout.h"
+
+#include <algorithm>
+
+namespace ulpscope::reports {
+namespace {
+
+bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
+// `start` is the first line so far.
+std::string folded(std::string_view text, std::string start, std::string_view indent, std::size_t width) {
+  std::string out;
+  std::string line = std::move(start);
+  bool empty = true;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (word.empty() && empty) continue;
+    if (!empty && columns(line) + 1 + columns(word) > width) {
+      out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+      line = indent;
+      empty = true;
+      if (word.empty()) continue;
+    }
+    if (!empty) line += ' ';
+    line += word;
+    empty = false;
+  }
+  return out + line;
+}
+
+}  // namespace
+
+std::size_t columns(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !continues(c); }));
+}
+
+std::string printable(std::string_view text) {
+  std::string clean(text);
+  for (char& c : clean)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
+  return clean;
+}
+
+std::string wrapped(std::string_view text, std::string_view indent, std::size_t width) {
+  const std::size_t begin = std::min(text.find_first_not_of(' '), text.size());
+  return folded(text.substr(begin), std::string(text.substr(0, begin)), indent, width);
+}
+
+std::string wrap(std::string_view text, std::string_view head, std::size_t width) {
+  return folded(text, std::string(head), std::string(columns(head), ' '), width) + "\n";
+}
+
+std::string pad_left(std::string_view text, std::size_t width) {
+  const std::size_t used = columns(text);
+  return std::string(used < width ? width - used : 0, ' ') + std::string(text);
+}
+
+std::string pad_right(std::string_view text, std::size_t width) {
+  const std::size_t used = columns(text);
+  return std::string(text) + std::string(used < width ? width - used : 0, ' ');
+}
+
+std::string shorten(std::string_view text, std::size_t width) {
+  if (columns(text) <= width) return std::string(text);
+  std::size_t kept = 0;
+  std::size_t end = 0;
+  while (end < text.size() && (continues(text[end]) || kept < width - 1)) {
+    kept += continues(text[end]) ? 0 : 1;
+    ++end;
+  }
+  return std::string(text.substr(0, end)) + "…";
+}
+
+}  // namespace ulpscope::reports
