@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <string>
 
@@ -39,7 +40,8 @@ double ForeignUse::processors() const {
   const double now = busy_seconds();
   if (all_ < 0.0 || now < 0.0) return -1.0;
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-  return wall > 0.0 ? ((now - all_) - (own_seconds() - own_)) / wall : 0.0;
+  // /proc/stat counts in hundredths of a second: in a short time that may be fewer than this process has used.
+  return wall > 0.0 ? std::max(0.0, ((now - all_) - (own_seconds() - own_)) / wall) : 0.0;
 }
 
 }  // namespace ulpscope::bench
