@@ -1,10 +1,10 @@
 // Attention as one operator: for each (batch, head) two products and a softmax between them (backward: five products),
 // in one thread, in scratch memory of that thread. Scores are never stored outside it.
-#include <omp.h>
-
 #include <algorithm>
+#include <atomic>
 
 #include "kernels/cpu/attention_head.h"
+#include "kernels/cpu/whole_team.h"
 
 namespace ulpscope {
 namespace {
@@ -81,8 +81,10 @@ void forward_head(Head<T>& head, const Launch& launch, const DropoutStream<T>& s
   const Work<T>& w = head.work;
   head.product_scratch = s.product;
   const Matrix<T> scores{s.scores, w.keys};
-  head.product(false, true, w.queries, w.keys, w.width, head.operand(launch.in[0], s.q), head.operand(launch.in[1], s.k),
-               scores);
+  // Scores of hidden keys are never looked at.
+  const std::int64_t wanted = w.params->causal ? w.keys - w.queries + 1 : all_columns;
+  head.product(false, true, w.queries, w.keys, w.width, head.operand(launch.in[0], s.q),
+               head.operand(launch.in[1], s.k), scores, wanted);
   head.rows.softmax(s.scores, w.queries, w.keys, static_cast<T>(w.params->scale), w.params->causal, s.row);
   if (launch.out_count > 1) head.store(scores, launch.out[1], 1);
   if (w.probs_format != own_format<T>) head.rows.round(s.scores, w.scores(), w.probs_format);
@@ -146,15 +148,14 @@ void for_each_head(const Launch& launch, const Work<T>& w, const Body& body) {
   auto* counts = reinterpret_cast<RoundingCounts*>(base);
   const bool counting = launch.counts != nullptr;
   const std::int64_t runs = counting ? w.tallies() : w.items();
-#pragma omp parallel num_threads(w.threads)
-  {
-    Scratch<T> scratch{base + w.counts_bytes + w.thread_bytes * static_cast<std::size_t>(omp_get_thread_num())};
+  std::atomic<std::int64_t> next{0};
+  on_team(launch, w.threads, [&](int thread) {
+    Scratch<T> scratch{base + w.counts_bytes + w.thread_bytes * static_cast<std::size_t>(thread)};
     RoundingTally tally[most_outputs];
     RoundingTally* slots[most_outputs] = {};
     Head<T> head{w, product_lines<T>(set), attention_rows<T>(set), set};
     head.tally = slots;
-#pragma omp for schedule(dynamic, 1)
-    for (std::int64_t run = 0; run < runs; ++run) {
+    for (std::int64_t run = next++; run < runs; run = next++) {
       for (int o = 0; counting && o < launch.out_count; ++o) {
         slots[o] = launch.counts[o] != nullptr ? &tally[o] : nullptr;
         if (slots[o] != nullptr) begin_tally(tally[o]);
@@ -171,7 +172,7 @@ void for_each_head(const Launch& launch, const Work<T>& w, const Body& body) {
         counts[run * most_outputs + o] = tally[o].counts;
       }
     }
-  }
+  });
   for (int o = 0; counting && o < launch.out_count; ++o) {
     if (launch.counts[o] == nullptr) continue;
     for (std::int64_t run = 0; run < runs; ++run) merge_counts(*launch.counts[o], counts[run * most_outputs + o]);

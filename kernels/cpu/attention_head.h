@@ -114,8 +114,9 @@ struct Head {
   }
 
   void product(bool trans_a, bool trans_b, std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> x,
-               Matrix<const T> y, Matrix<T> z) const {
-    multiply_block(set, trans_a, trans_b, m, n, k, x.data, x.stride, y.data, y.stride, z.data, z.stride, product_scratch);
+               Matrix<const T> y, Matrix<T> z, std::int64_t wanted = all_columns) const {
+    multiply_block(set, trans_a, trans_b, m, n, k, x.data, x.stride, y.data, y.stride, z.data, z.stride,
+                   product_scratch, wanted);
   }
 
   /// z = op(x) y, rounded once into output `index`.

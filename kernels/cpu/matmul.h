@@ -16,15 +16,17 @@ void register_cpu_products(KernelTable& table, InstructionSet set);
 template <class T>
 const ProductLines<T>& product_lines(InstructionSet set);
 
-/// Row-major C[m, n] = op(A) op(B) by the calling thread alone. A trans flag says that the operand is stored transposed;
-/// lda, ldb, ldc are the distances between stored lines in elements. k = 0 gives zeros. float: the own product
-/// (product.h) with scratch memory of multiply_scratch floats; double: a loop in ascending k, without scratch.
+/// Row-major C[m, n] = op(A) op(B) by the calling thread alone. A trans flag says that the operand is stored
+/// transposed; lda, ldb, ldc are the distances between stored lines in elements. k = 0 gives zeros. float: the own
+/// product (product.h) with scratch memory of multiply_scratch floats; double: a loop in ascending k, without scratch.
+/// Of row i only the first wanted + i columns are needed (all_columns: all); the others may be left as they are.
+inline constexpr std::int64_t all_columns = std::int64_t{1} << 40;
 void multiply_block(InstructionSet set, bool trans_a, bool trans_b, std::int64_t m, std::int64_t n, std::int64_t k,
                     const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float* c, std::int64_t ldc,
-                    float* scratch);
+                    float* scratch, std::int64_t wanted = all_columns);
 void multiply_block(InstructionSet set, bool trans_a, bool trans_b, std::int64_t m, std::int64_t n, std::int64_t k,
                     const double* a, std::int64_t lda, const double* b, std::int64_t ldb, double* c, std::int64_t ldc,
-                    double* scratch);
+                    double* scratch, std::int64_t wanted = all_columns);
 std::int64_t multiply_scratch(InstructionSet set, std::int64_t m, std::int64_t n, std::int64_t k);
 
 Kernel matmul_kernel(InstructionSet set);

@@ -8,9 +8,7 @@
 
 namespace ulpscope {
 
-std::string matmul_library(InstructionSet set) {
-  return std::string("own kernels (") + name(set) + ")";
-}
+std::string matmul_library(InstructionSet set) { return std::string("own kernels (") + name(set) + ")"; }
 
 std::int64_t multiply_scratch(InstructionSet set, std::int64_t m, std::int64_t n, std::int64_t k) {
   return packed_elements(product_kernel(set), n, k) + scratch_elements(m, k);
@@ -18,7 +16,7 @@ std::int64_t multiply_scratch(InstructionSet set, std::int64_t m, std::int64_t n
 
 void multiply_block(InstructionSet set, bool trans_a, bool trans_b, std::int64_t m, std::int64_t n, std::int64_t k,
                     const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float* c, std::int64_t ldc,
-                    float* scratch) {
+                    float* scratch, std::int64_t wanted) {
   if (k == 0) {
     for (std::int64_t i = 0; i < m; ++i) std::fill_n(c + i * ldc, n, 0.0f);
     return;
@@ -26,17 +24,22 @@ void multiply_block(InstructionSet set, bool trans_a, bool trans_b, std::int64_t
   const ProductKernel& kernel = product_kernel(set);
   const ProductSource left{a, Format::fp32, Format::fp32, trans_a ? 1 : lda, trans_a ? lda : 1};
   const ProductSource right{b, Format::fp32, Format::fp32, trans_b ? 1 : ldb, trans_b ? ldb : 1};
-  const std::int64_t panels = (n + kernel.columns - 1) / kernel.columns;
-  const std::int64_t blocks = product_depth(k).blocks;
-  for (std::int64_t block = 0; block < blocks; ++block)
-    for (std::int64_t panel = 0; panel < panels; ++panel) kernel.pack(right, n, k, block, panel, scratch);
+  kernel.pack(right, n, k, scratch);
   float* rows = scratch + packed_elements(kernel, n, k);
-  kernel.multiply(left, 0, m, n, k, scratch, 0, panels, c, ldc, rows);
+  // With one block of k the first panels lie where they would if there were no others.
+  const bool banded = wanted < n && product_depth(k).blocks == 1;
+  const std::int64_t band = banded ? 2 * kernel.rows : m;
+  for (std::int64_t row = 0; row < m; row += band) {
+    const std::int64_t height = std::min(band, m - row);
+    const std::int64_t panels = (wanted + row + height - 1 + kernel.columns - 1) / kernel.columns;
+    const std::int64_t columns = banded ? std::min(n, panels * kernel.columns) : n;
+    if (columns > 0) kernel.multiply(left, row, height, columns, k, scratch, c + row * ldc, ldc, rows);
+  }
 }
 
 void multiply_block(InstructionSet, bool trans_a, bool trans_b, std::int64_t m, std::int64_t n, std::int64_t k,
                     const double* a, std::int64_t lda, const double* b, std::int64_t ldb, double* c, std::int64_t ldc,
-                    double*) {
+                    double*, std::int64_t) {
   for (std::int64_t i = 0; i < m; ++i) {
     double* line = c + i * ldc;
     std::fill_n(line, n, 0.0);
@@ -79,9 +82,12 @@ void register_cpu_products(KernelTable& table, InstructionSet set) {
   table.add("matmul", Format::fp32, matmul_kernel(set));
   table.add("matmul", Format::fp64, matmul_double_kernel(set));
   switch (set) {
-    case InstructionSet::portable: return add_attention<InstructionSet::portable>(table);
-    case InstructionSet::avx2: return add_attention<InstructionSet::avx2>(table);
-    case InstructionSet::avx512: return add_attention<InstructionSet::avx512>(table);
+    case InstructionSet::portable:
+      return add_attention<InstructionSet::portable>(table);
+    case InstructionSet::avx2:
+      return add_attention<InstructionSet::avx2>(table);
+    case InstructionSet::avx512:
+      return add_attention<InstructionSet::avx512>(table);
   }
 }
 

@@ -33,12 +33,16 @@ const ProductKernel& product_kernel(InstructionSet set) {
 }
 
 std::int64_t packed_elements(const ProductKernel& kernel, std::int64_t n, std::int64_t k) {
-  return (n + kernel.columns - 1) / kernel.columns * kernel.columns * k;
+  return (n + kernel.vector - 1) / kernel.vector * kernel.vector * k;
 }
 
 std::int64_t scratch_elements(std::int64_t m, std::int64_t k) {
   const std::int64_t depth = product_depth(k).depth;
-  return std::max(m * (depth + 16), depth * (m + 16));
+  return (m + m / 3 + 32) / 16 * 16 * (depth + 16);  // tiles of six rows take the place of eight
+}
+
+std::int64_t once_elements(const ProductKernel& kernel, std::int64_t m, std::int64_t n, std::int64_t k) {
+  return scratch_elements(m, k) + std::max(product_depth(k).depth * kernel.columns, packed_elements(kernel, n, 1));
 }
 
 }  // namespace ulpscope

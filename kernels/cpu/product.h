@@ -1,4 +1,5 @@
-// The own matrix product: operands are converted while they are packed, sums are fp32, what comes out is one block of C.
+// The own matrix product: operands are converted while they are packed, sums are fp32, what comes out is one block of
+// C.
 //
 // C[M, N] is computed in tiles of `rows` × `columns` numbers held in registers. K is cut into blocks of at most 256; a
 // tile's sum over one block is a chain of multiply-adds in ascending k from zero, and block sums are added in ascending
@@ -33,19 +34,25 @@ struct ProductDepth {
 };
 ProductDepth product_depth(std::int64_t k);
 
-/// The kernels of one instruction set.
+/// The kernels of one instruction set. Columns of B are taken in panels of `columns`; the last panel is as narrow as
+/// whole vectors allow.
 struct ProductKernel {
-  std::int64_t rows = 0;      ///< of a register tile
+  std::int64_t rows = 0;  ///< of a register tile
   std::int64_t columns = 0;
+  std::int64_t vector = 0;  ///< numbers of one vector
 
-  /// Packs panel `panel` (columns panel * columns …) of depth block `block` of B[K, N] into the packed B.
-  void (*pack)(const ProductSource& b, std::int64_t n, std::int64_t k, std::int64_t block, std::int64_t panel, float* packed);
+  /// Packs B[K, N]: packed_elements(n, k) floats.
+  void (*pack)(const ProductSource& b, std::int64_t n, std::int64_t k, float* packed);
 
-  /// C[row … row + m, panel_first * columns …] = A B for some panels. `c` points to C's element (row, first column of
-  /// panel_first). scratch: rows of A converted, scratch_elements(m) floats.
+  /// Row-major C[row … row + m, n] = A B with B packed. `c` points to C's element (row, 0). K is not 0.
+  /// scratch: rows of A converted, scratch_elements(m, k) floats.
   void (*multiply)(const ProductSource& a, std::int64_t row, std::int64_t m, std::int64_t n, std::int64_t k,
-                   const float* packed, std::int64_t panel_first, std::int64_t panel_last, float* c, std::int64_t c_stride,
-                   float* scratch);
+                   const float* packed, float* c, std::int64_t c_stride, float* scratch);
+
+  /// The same with B as it is: for so few rows that what is packed is used at once. Panels are packed one at a time, or
+  /// read in place. scratch: once_elements(m, n, k) floats.
+  void (*multiply_once)(const ProductSource& a, std::int64_t row, std::int64_t m, const ProductSource& b,
+                        std::int64_t n, std::int64_t k, float* c, std::int64_t c_stride, float* scratch);
 };
 
 const ProductKernel& product_kernel(InstructionSet set);
@@ -53,5 +60,6 @@ const ProductKernel& product_kernel(InstructionSet set);
 /// Floats of packed B, and of the scratch for m rows of A.
 std::int64_t packed_elements(const ProductKernel& kernel, std::int64_t n, std::int64_t k);
 std::int64_t scratch_elements(std::int64_t m, std::int64_t k);
+std::int64_t once_elements(const ProductKernel& kernel, std::int64_t m, std::int64_t n, std::int64_t k);
 
 }  // namespace ulpscope

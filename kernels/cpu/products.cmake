@@ -5,6 +5,7 @@ target_sources(ulpscope_kernels PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/matmul.cpp
   ${CMAKE_CURRENT_LIST_DIR}/matmul_double.cpp
   ${CMAKE_CURRENT_LIST_DIR}/matmul_plan.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/matmul_work.cpp
   ${CMAKE_CURRENT_LIST_DIR}/multiply.cpp
   ${CMAKE_CURRENT_LIST_DIR}/product.cpp
   ${CMAKE_CURRENT_LIST_DIR}/self_test.cpp)

@@ -20,8 +20,8 @@ void register_kernels(KernelTable& table);
 #endif
 
 void add_kernel(KernelTable& table, const char* operation, Format compute, RunFunction run,
-                WorkspaceFunction workspace) {
-  table.add(operation, compute, Kernel{run, workspace});
+                WorkspaceFunction workspace, const Stage* stage) {
+  table.add(operation, compute, Kernel{run, workspace, stage});
 }
 
 }  // namespace cpu

@@ -19,7 +19,7 @@ using WorkspaceFunction = std::size_t (*)(const Launch&);
 
 /// For the sources compiled per instruction set, which must not instantiate anything from the standard library.
 void add_kernel(KernelTable& table, const char* operation, Format compute, RunFunction run,
-                WorkspaceFunction workspace = nullptr);
+                WorkspaceFunction workspace = nullptr, const Stage* stage = nullptr);
 
 }  // namespace cpu
 }  // namespace ulpscope

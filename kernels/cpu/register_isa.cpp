@@ -13,6 +13,8 @@ void register_kernels(KernelTable& table) {
   register_columns(table);
   register_embedding(table);
   register_update(table);
+  register_gradients(table);
+  register_fused(table);
 }
 
 }  // namespace ulpscope::cpu::ULPSCOPE_ISA

@@ -17,6 +17,8 @@ void register_reductions(KernelTable& table);
 void register_columns(KernelTable& table);
 void register_embedding(KernelTable& table);
 void register_update(KernelTable& table);
+void register_gradients(KernelTable& table);
+void register_fused(KernelTable& table);
 
 void register_kernels(KernelTable& table);
 

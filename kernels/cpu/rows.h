@@ -25,18 +25,6 @@ struct RowOperands {
   std::int64_t length = 0;
 };
 
-template <class T>
-struct RowArgs {
-  std::int64_t row;
-  std::int64_t n;
-  const T* in[max_row_reads];
-  T* out;
-  RoundingTally* const* tally;  ///< of all outputs; the driver serves the first
-};
-
-template <class T>
-using RowFunction = void (*)(const void* body, const RowArgs<T>&);
-
 /// A row of scratch: whole cache lines.
 inline std::size_t padded(std::int64_t length) { return (static_cast<std::size_t>(length) + 15u) / 16u * 16u; }
 
@@ -53,7 +41,7 @@ inline void expect_workspace(const char* operation, const Launch& launch) {
 
 /// scratch: for each thread reads + 1 rows of padded(length) elements.
 template <class T>
-inline void run_rows(const Launch& launch, const RowOperands& operands, int cost, T* scratch, RowFunction<T> function,
+inline void run_rows(const Launch& launch, const RowOperands& operands, int cost, T* scratch, RunBody<T> function,
                      const void* body) {
   const std::int64_t n = operands.length;
   const std::size_t pitch = padded(n);
@@ -61,17 +49,18 @@ inline void run_rows(const Launch& launch, const RowOperands& operands, int cost
             [&](int thread, std::int64_t first, std::int64_t last, RoundingTally* const* tally) {
               T* own =
                   scratch + static_cast<std::size_t>(thread) * static_cast<std::size_t>(operands.reads + 1) * pitch;
-              RowArgs<T> args = {};
+              RunArgs<T> args = {};
               args.n = n;
               args.tally = tally;
               for (std::int64_t row = first; row < last; ++row) {
                 args.row = row;
+                args.begin = row * n;
                 for (int r = 0; r < operands.reads; ++r) {
                   args.in[r] = read_run(operands.read[r], row * n, n, own + static_cast<std::size_t>(r) * pitch);
                 }
                 T* place = own + static_cast<std::size_t>(operands.reads) * pitch;
                 if (operands.writes) place = write_place(operands.write, row * n, place, tally[0]);
-                args.out = place;
+                args.out[0] = place;
                 function(body, args);
                 if (operands.writes) write_run(operands.write, row * n, n, place, tally[0]);
               }

@@ -4,6 +4,9 @@
 // each thread takes one run of units. With observers the units are cut into at most 64 shards, the same for any number
 // of threads; integers of the counts can be added in any order, the sums of doubles are kept per shard and added in the
 // order of shards.
+//
+// Every team has launch.threads threads, even if some have nothing to do: libgomp ends the threads that a smaller team
+// leaves out and starts them again for the next one, which costs more than they do, and allocates.
 #pragma once
 
 #include <omp.h>
@@ -17,7 +20,7 @@
 namespace ulpscope::cpu::ULPSCOPE_ISA {
 namespace {
 
-constexpr int max_outputs = 3;
+constexpr int max_counted = 24;  ///< outputs of one launch, fused or not
 constexpr int max_shards = 64;
 /// Work for which a second thread pays: waking the team costs some microseconds.
 constexpr std::int64_t work_per_thread = 16384;
@@ -43,20 +46,20 @@ inline bool observed(const Launch& launch) {
 
 /// One thread's tallies, and where they go.
 struct Tallies {
-  RoundingTally tally[max_outputs];
-  RoundingTally* slot[max_outputs];  ///< null: that output is not observed
+  RoundingTally tally[max_counted];
+  RoundingTally* slot[max_counted];  ///< null: that output is not observed
 };
 
 inline void begin(Tallies& t, const Launch& launch) {
-  for (int o = 0; o < max_outputs; ++o) {
+  for (int o = 0; o < max_counted; ++o) {
     t.slot[o] = o < launch.out_count && launch.counts[o] != nullptr ? &t.tally[o] : nullptr;
     if (t.slot[o] != nullptr) begin_tally(t.tally[o]);
   }
 }
 
 /// Moves the sums of a finished shard out of the tally.
-inline void take_sums(Tallies& t, ShardSums (*sums)[max_outputs], int shard) {
-  for (int o = 0; o < max_outputs; ++o) {
+inline void take_sums(Tallies& t, ShardSums (*sums)[max_counted], int shard) {
+  for (int o = 0; o < max_counted; ++o) {
     if (t.slot[o] == nullptr) continue;
     RoundingCounts& c = t.tally[o].counts;
     sums[shard][o] = {c.sum, c.sum_of_squares, c.sum_of_errors, c.sum_of_squared_errors};
@@ -65,15 +68,15 @@ inline void take_sums(Tallies& t, ShardSums (*sums)[max_outputs], int shard) {
 }
 
 inline void add_tallies(Tallies& t, const Launch& launch) {
-  for (int o = 0; o < max_outputs; ++o) {
+  for (int o = 0; o < max_counted; ++o) {
     if (t.slot[o] == nullptr) continue;
     finish_tally(t.tally[o]);
     merge_counts(*launch.counts[o], t.tally[o].counts);
   }
 }
 
-inline void add_sums(const ShardSums (*sums)[max_outputs], int shards, const Launch& launch) {
-  for (int o = 0; o < launch.out_count && o < max_outputs; ++o) {
+inline void add_sums(const ShardSums (*sums)[max_counted], int shards, const Launch& launch) {
+  for (int o = 0; o < launch.out_count && o < max_counted; ++o) {
     if (launch.counts[o] == nullptr) continue;
     RoundingCounts& c = *launch.counts[o];
     for (int s = 0; s < shards; ++s) {
@@ -88,8 +91,8 @@ inline void add_sums(const ShardSums (*sums)[max_outputs], int shards, const Lau
 template <class Work>
 __attribute__((noinline)) void run_observed(const Launch& launch, std::int64_t units, int threads, const Work& work) {
   const int shards = static_cast<int>(units < max_shards ? units : max_shards);
-  ShardSums sums[max_shards][max_outputs];
-#pragma omp parallel num_threads(threads) if (threads > 1)
+  ShardSums sums[max_shards][max_counted];
+#pragma omp parallel num_threads(launch.threads) if (threads > 1)
   {
     const int thread = omp_get_thread_num();
     Tallies tallies;
@@ -114,14 +117,14 @@ inline void run_units(const Launch& launch, std::int64_t units, std::int64_t ele
   const std::int64_t wanted = threads_for(launch, watched ? elements * 4 : elements);
   const int threads = static_cast<int>(wanted < units ? wanted : units);
   if (watched) return run_observed(launch, units, threads, work);
-  RoundingTally* none[max_outputs] = {};
+  RoundingTally* none[max_counted] = {};
   if (threads == 1) return work(0, 0, units, none);
-#pragma omp parallel num_threads(threads)
+#pragma omp parallel num_threads(launch.threads)
   {
     // The team may turn out smaller than asked for.
     const int thread = omp_get_thread_num();
-    const std::int64_t team = omp_get_num_threads();
-    work(thread, units * thread / team, units * (thread + 1) / team, none);
+    const std::int64_t team = omp_get_num_threads() < threads ? omp_get_num_threads() : threads;
+    if (thread < team) work(thread, units * thread / team, units * (thread + 1) / team, none);
   }
 }
 

@@ -1,51 +1,11 @@
-// The end of a step: removing the loss scale with the finite check, SGD and AdamW.
+// The optimizers: SGD and AdamW.
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/register_isa.h"
 #include "kernels/ops/adamw.h"
 #include "kernels/ops/sgd.h"
-#include "kernels/ops/unscale.h"
 
 namespace ulpscope::cpu::ULPSCOPE_ISA {
 namespace {
-
-template <class T>
-struct Unscale {
-  UnscaleBody<T> body;
-  std::int32_t* finite;
-};
-
-template <class T>
-void unscale_tile(const void* pointer, const TileArgs<T>& args) {
-  const Unscale<T>& u = *static_cast<const Unscale<T>*>(pointer);
-  const UnscaleBody<T> body = u.body;
-  const T* g = args.in[0];
-  T* out = args.out[0];
-  std::int32_t bad = 0;
-  ULPSCOPE_INDEPENDENT_ITERATIONS
-  for (int i = 0; i < args.n; ++i) {
-    const T unscaled = body(g[i]);
-    out[i] = unscaled;
-    bad += body.finite(unscaled) ? 0 : 1;
-  }
-  if (bad != 0) __atomic_store_n(u.finite, 0, __ATOMIC_RELAXED);
-}
-
-template <class T>
-void run_unscale(const Launch& launch) {
-  const char* operation = "unscale_check";
-  expect_operands(operation, launch, launch.in_count, launch.in_count);
-  for (int i = 0; i < launch.in_count; ++i) {
-    Launch one = launch;
-    one.in = launch.in + i;
-    one.out = launch.out + i;
-    one.in_count = one.out_count = 1;
-    one.counts = launch.counts == nullptr ? nullptr : launch.counts + i;
-    const Operands operands = operands_of(operation, one, 1);
-    const T limit = static_cast<T>(info(one.out[0].format).overflow_threshold);
-    const Unscale<T> unscale = {{static_cast<T>(launch.state->inverse_scale), limit}, &launch.state->finite};
-    run_tiles<T>(one, operands, 1, unscale_tile<T>, &unscale);
-  }
-}
 
 bool may_commit(const StepState& state) { return state.finite != 0 && state.halt == 0; }
 
@@ -65,7 +25,7 @@ Operands update_operands(const char* operation, const Launch& launch, int output
 }
 
 template <class T>
-void sgd_tile(const void* pointer, const TileArgs<T>& args) {
+void sgd_tile(const void* pointer, const RunArgs<T>& args) {
   const SgdBody<T> body = *static_cast<const SgdBody<T>*>(pointer);
   ULPSCOPE_INDEPENDENT_ITERATIONS
   for (int i = 0; i < args.n; ++i) {
@@ -76,7 +36,7 @@ void sgd_tile(const void* pointer, const TileArgs<T>& args) {
 }
 
 template <class T>
-void sgd_momentum_tile(const void* pointer, const TileArgs<T>& args) {
+void sgd_momentum_tile(const void* pointer, const RunArgs<T>& args) {
   const SgdBody<T> body = *static_cast<const SgdBody<T>*>(pointer);
   ULPSCOPE_INDEPENDENT_ITERATIONS
   for (int i = 0; i < args.n; ++i) {
@@ -101,7 +61,7 @@ void run_sgd(const Launch& launch) {
 }
 
 template <class T>
-void adamw_tile(const void* pointer, const TileArgs<T>& args) {
+void adamw_tile(const void* pointer, const RunArgs<T>& args) {
   const AdamWBody<T> body = *static_cast<const AdamWBody<T>*>(pointer);
   ULPSCOPE_INDEPENDENT_ITERATIONS
   for (int i = 0; i < args.n; ++i) {
@@ -125,7 +85,6 @@ void run_adamw(const Launch& launch) {
 
 template <class T>
 void add_update(KernelTable& table) {
-  add_kernel(table, "unscale_check", format_of<T>(), run_unscale<T>);
   add_kernel(table, "sgd", format_of<T>(), run_sgd<T>);
   add_kernel(table, "adamw", format_of<T>(), run_adamw<T>);
 }

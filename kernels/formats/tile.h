@@ -69,6 +69,51 @@ ULPSCOPE_BODY __m256i round_bf16_8(const float* source) {
   const __m256i is_nan = _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_UNORD_Q));
   return _mm256_srli_epi32(_mm256_blendv_epi8(rounded, nan, is_nan), 16);
 }
+ULPSCOPE_BODY void narrow_bf16_16(const float* source, std::uint16_t* destination) {
+  // The pack works on halves of the register; the permutation puts its quarters in order.
+  const __m256i packed = _mm256_packus_epi32(round_bf16_8(source), round_bf16_8(source + 8));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(destination), _mm256_permute4x64_epi64(packed, 0xd8));
+}
+#endif
+
+#if defined(__AVX2__) && defined(__F16C__) && !defined(__AVX512F__)
+ULPSCOPE_BODY void widen_bf16_16(const std::uint16_t* source, float* destination) {
+  const __m256i words = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(source));
+  const __m256i x = _mm256_permute4x64_epi64(words, 0xd8);  // the unpacking works on halves of the register
+  const __m256i zero = _mm256_setzero_si256();
+  _mm256_storeu_ps(destination, _mm256_castsi256_ps(_mm256_unpacklo_epi16(zero, x)));
+  _mm256_storeu_ps(destination + 8, _mm256_castsi256_ps(_mm256_unpackhi_epi16(zero, x)));
+}
+
+/// 16 floats without NaN among them, in half the instructions: the rounding is done on 16 words at a time. The upper
+/// (lower) words of the first 8 floats come into the even places, those of the last 8 into the odd ones, for which loads
+/// two bytes beside the floats do the shifting. Up goes a lower word above one half (0x8000), or at one half if the
+/// upper word is odd. Returns whether some float was NaN, as a mask.
+ULPSCOPE_BODY __m256 narrow_bf16_16_but_nan(const float* source, std::uint16_t* destination) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(source);
+  const __m256 first = _mm256_loadu_ps(source);
+  const __m256 last = _mm256_loadu_ps(source + 8);
+  const __m256i first_up = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes + 2));
+  const __m256i last_down = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes + 30));
+  const __m256i upper = _mm256_blend_epi16(first_up, _mm256_castps_si256(last), 0xaa);
+  const __m256i lower = _mm256_blend_epi16(_mm256_castps_si256(first), last_down, 0xaa);
+  const __m256i even = _mm256_andnot_si256(upper, _mm256_set1_epi16(1));
+  const __m256i up = _mm256_cmpgt_epi16(_mm256_setzero_si256(), _mm256_subs_epu16(lower, even));
+  const __m256i rounded = _mm256_sub_epi16(upper, up);
+  const __m256i order = _mm256_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15,  //
+                                         0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15);
+  const __m256i sorted = _mm256_permute4x64_epi64(_mm256_shuffle_epi8(rounded, order), 0xd8);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(destination), sorted);
+  return _mm256_cmp_ps(first, last, _CMP_UNORD_Q);
+}
+ULPSCOPE_BODY void narrow_bf16_64(const float* source, std::uint16_t* destination) {
+  __m256 nan = _mm256_setzero_ps();
+#pragma GCC unroll 4
+  for (std::size_t i = 0; i < 64; i += 16)
+    nan = _mm256_or_ps(nan, narrow_bf16_16_but_nan(source + i, destination + i));
+  if (__builtin_expect(_mm256_movemask_ps(nan) == 0, 1)) return;
+  for (std::size_t i = 0; i < 64; i += 16) narrow_bf16_16(source + i, destination + i);
+}
 #endif
 
 ULPSCOPE_BODY void widen_fp16_run(const std::uint16_t* source, float* destination, std::size_t n) {
@@ -99,6 +144,17 @@ ULPSCOPE_BODY void narrow_fp16_run(const float* source, std::uint16_t* destinati
   narrow_run<Format::fp16>(source + i, destination + i, n - i);
 }
 
+ULPSCOPE_BODY void widen_bf16_run(const std::uint16_t* source, float* destination, std::size_t n) {
+  std::size_t i = 0;
+#if defined(__AVX2__) && defined(__F16C__) && !defined(__AVX512F__)  // 512 bits wide, the compiler's own is as good
+  for (; i + 32 <= n; i += 32) {
+    widen_bf16_16(source + i, destination + i);
+    widen_bf16_16(source + i + 16, destination + i + 16);
+  }
+#endif
+  widen_run<Format::bf16>(source + i, destination + i, n - i);
+}
+
 ULPSCOPE_BODY void narrow_bf16_run(const float* source, std::uint16_t* destination, std::size_t n) {
   std::size_t i = 0;
 #if defined(__AVX512BW__)
@@ -110,12 +166,11 @@ ULPSCOPE_BODY void narrow_bf16_run(const float* source, std::uint16_t* destinati
     _mm512_storeu_si512(destination + i,
                         _mm512_permutex2var_epi16(round_bf16_16(source + i), odd, round_bf16_16(source + i + 16)));
 #endif
+#if defined(__AVX2__) && defined(__F16C__) && !defined(__AVX512F__)
+  for (; i + 64 <= n; i += 64) narrow_bf16_64(source + i, destination + i);
+#endif
 #if defined(__AVX2__) && defined(__F16C__)
-  for (; i + 16 <= n; i += 16) {
-    // The pack works on halves of the register; the permutation puts its quarters in order.
-    const __m256i packed = _mm256_packus_epi32(round_bf16_8(source + i), round_bf16_8(source + i + 8));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(destination + i), _mm256_permute4x64_epi64(packed, 0xd8));
-  }
+  for (; i + 16 <= n; i += 16) narrow_bf16_16(source + i, destination + i);
 #endif
   narrow_run<Format::bf16>(source + i, destination + i, n - i);
 }
@@ -132,7 +187,7 @@ ULPSCOPE_BODY void widen_tile(Format from, const void* source, float* destinatio
     case Format::fp16:
       return widen_fp16_run(words, destination, n);
     case Format::bf16:
-      return widen_run<Format::bf16>(words, destination, n);
+      return widen_bf16_run(words, destination, n);
     case Format::fp8_e4m3:
       return widen_run<Format::fp8_e4m3>(bytes, destination, n);
     case Format::fp8_e5m2:

@@ -58,6 +58,9 @@
 //                                                                                                         never sets it
 // global_norm                  g...                              norm []                     ClipParams    fp32: norm of the tensors' norms; also
 //                                                                                                         state.gradient_norm, state.clip_coefficient
+// unscale_norm                 g...                              g... (in place), norm []    ClipParams    unscale_check and global_norm in one pass
 // sgd                          g                                 p, buffer (with momentum)   SgdParams     first applied step: buffer = g, as PyTorch
 // adamw                        g                                 p, m, v                     AdamWParams   t = state.applied + 1
+// ---- several of these as one
+// fused                        (those of the members)            (those of the members)      FusedLaunch (kernels/fused.h)
 #pragma once

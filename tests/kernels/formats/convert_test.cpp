@@ -78,6 +78,28 @@ TEST_P(ConvertEachSet, NarrowGivesTheBitsOfTheScalarFunctions) {
     for (const std::size_t offset : {0u, 1u, 3u}) all_formats(x.data() + offset, n, offset);
 }
 
+// Every upper word with the lower words at which the rounding to bf16 turns, NaN patterns included.
+TEST_P(ConvertEachSet, NarrowToBf16AtEveryBoundary) {
+  std::vector<float> x;
+  for (const std::uint32_t lower : {0x0000u, 0x0001u, 0x7fffu, 0x8000u, 0x8001u, 0xffffu})
+    for (std::uint32_t upper = 0; upper < 0x10000; ++upper) x.push_back(float_from_bits(upper << 16 | lower));
+  expect_narrow_is_scalar<Format::bf16>(conversions(GetParam()), x.data(), x.size(), 0);
+}
+
+TEST_P(ConvertEachSet, ANanAtEveryPlaceAmongNumbers) {
+  std::vector<float> x(192);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = float_from_bits(0x3f800000u + static_cast<std::uint32_t>(i) * 0x4321u);
+  for (std::size_t at = 0; at < x.size(); ++at) {
+    const float kept = x[at];
+    for (const std::uint32_t nan : {0x7f800001u, 0xffffffffu}) {
+      x[at] = float_from_bits(nan);
+      expect_narrow_is_scalar<Format::bf16>(conversions(GetParam()), x.data(), x.size(), 0);
+      expect_narrow_is_scalar<Format::fp16>(conversions(GetParam()), x.data(), x.size(), 0);
+    }
+    x[at] = kept;
+  }
+}
+
 TEST_P(ConvertEachSet, WidenGivesTheBitsOfTheScalarFunctions) {
   const Conversions& code = conversions(GetParam());
   std::vector<std::uint16_t> words;

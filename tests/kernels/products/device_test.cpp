@@ -32,6 +32,20 @@ TEST(CpuDevice, CountsEveryByteItHandsOut) {
   EXPECT_EQ(device->live_bytes(), 0u);
 }
 
+TEST(CpuDevice, LargeBlocksBeginAtAHugePage) {
+  const auto device = make_cpu_device();
+  for (const std::size_t bytes : {(std::size_t{4} << 20), (std::size_t{5} << 20) + 1, (std::size_t{40} << 20) + 4097}) {
+    const Buffer large(*device, bytes);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(large.data()) % (std::size_t{2} << 20), 0u) << bytes;
+    EXPECT_EQ(device->live_bytes(), bytes);
+    device->fill(large.data(), 0x5a, bytes);
+    unsigned char last = 0;
+    device->copy_to_host(&last, static_cast<unsigned char*>(large.data()) + bytes - 1, 1);
+    EXPECT_EQ(last, 0x5a);
+  }
+  EXPECT_EQ(device->live_bytes(), 0u);
+}
+
 TEST(CpuDevice, SaysWhatCouldNotBeAllocated) {
   const auto device = make_cpu_device();
   const Buffer a(*device, 128);

@@ -114,7 +114,7 @@ struct Options {
   InstructionSet set = best_instruction_set();
   std::vector<RoundingCounts*> counts = {};
   StepState* state = nullptr;
-  void (*wrapper)(const Launch&) = nullptr;
+  const Epilogue* epilogue = nullptr;
 };
 
 inline Device& device_for(InstructionSet set) {
@@ -131,6 +131,7 @@ inline void launch(const std::string& operation, std::vector<Array*> in, std::ve
   std::vector<Tensor> inputs, outputs;
   for (Array* a : in) inputs.push_back(a->view());
   for (Array* a : out) outputs.push_back(a->view());
+  if (options.epilogue != nullptr) outputs[0].data = nullptr;
   Launch l;
   l.in = inputs.data();
   l.in_count = static_cast<int>(inputs.size());
@@ -139,6 +140,7 @@ inline void launch(const std::string& operation, std::vector<Array*> in, std::ve
   l.params = params;
   l.threads = options.threads;
   l.state = options.state;
+  l.epilogue = options.epilogue;
   if (!options.counts.empty()) l.counts = options.counts.data();
   const Kernel& kernel = device.kernels().find(operation, options.compute);
   const Buffer workspace(device, kernel.workspace_bytes(l));

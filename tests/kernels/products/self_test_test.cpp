@@ -88,8 +88,9 @@ TEST(MatmulSelfTest, NamesLibraryProcessorShapeAndRemedy) {
     FAIL();
   } catch (const Error& e) {
     const std::string message = e.what();
-    for (const std::string& part : {device.description().matmul_library, device.description().name, std::string("24x4500"),
-                                    std::string("4500x40"), std::string("Nothing computed with it can be trusted")}) {
+    for (const std::string& part :
+         {device.description().matmul_library, device.description().name, std::string("24x4500"),
+          std::string("4500x40"), std::string("Nothing computed with it can be trusted")}) {
       EXPECT_NE(message.find(part), std::string::npos) << part << " not in: " << message;
     }
   }
