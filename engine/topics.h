@@ -1,6 +1,7 @@
 // What the engine announces. A listener subscribes to what it needs; a topic without listeners costs one branch.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -16,43 +17,64 @@ struct RoundingCounts;
 
 namespace ulpscope::engine {
 
+/// What a topic knows of a listener.
+struct Listening {
+  bool paused = false;
+};
+
 /// Ends the subscription when it goes out of scope. One owner: it can be moved, not copied.
 class Subscription {
  public:
   Subscription() = default;
-  explicit Subscription(std::shared_ptr<void> held) : held_(std::move(held)) {}
+  explicit Subscription(std::shared_ptr<Listening> held) : held_(std::move(held)) {}
   Subscription(Subscription&&) noexcept = default;
   Subscription& operator=(Subscription&&) noexcept = default;
   Subscription(const Subscription&) = delete;
   Subscription& operator=(const Subscription&) = delete;
   void end() { held_.reset(); }
+  /// The listener hears nothing until resume(). Neither allocates, so both may be called in the middle of a step.
+  void pause() { set_paused(true); }
+  void resume() { set_paused(false); }
 
  private:
-  std::shared_ptr<void> held_;
+  void set_paused(bool paused) {
+    if (held_) held_->paused = paused;
+  }
+  std::shared_ptr<Listening> held_;
 };
 
-/// Listeners may subscribe, end any subscription (their own too) and publish while an event is announced: one that
-/// subscribes during an event hears the next one; one that ended hears nothing more.
+/// Listeners may subscribe, end, pause and resume any subscription (their own too) and publish while an event is announced: one that
+/// subscribes during an event hears the next one; one that ended or pauses hears nothing more. publish() allocates nothing.
 template <class Event>
 class Topic {
  public:
   using Listener = std::function<void(const Event&)>;
 
   [[nodiscard]] Subscription subscribe(Listener listener) {
-    auto held = std::make_shared<Listener>(std::move(listener));
+    auto held = std::make_shared<Held>();
+    held->listener = std::move(listener);
     listeners_.push_back(held);
     return Subscription(held);
   }
-  bool silent() const { return listeners_.empty(); }
+  /// Nobody would hear an event.
+  bool silent() const {
+    return std::all_of(listeners_.begin(), listeners_.end(), [](const auto& listener) {
+      const auto held = listener.lock();
+      return !held || held->paused;
+    });
+  }
   void publish(const Event& event) {
     if (listeners_.empty()) return;
     const Depth depth(*this);
     const std::size_t count = listeners_.size();
     for (std::size_t i = 0; i < count; ++i)
-      if (const auto held = listeners_[i].lock()) (*held)(event);
+      if (const auto held = listeners_[i].lock(); held && !held->paused) held->listener(event);
   }
 
  private:
+  struct Held : Listening {
+    Listener listener;
+  };
   /// Positions stay valid while any event is announced: what has ended is removed after the outermost one.
   class Depth {
    public:
@@ -67,7 +89,7 @@ class Topic {
     Topic& topic_;
   };
 
-  std::vector<std::weak_ptr<Listener>> listeners_;
+  std::vector<std::weak_ptr<Held>> listeners_;
   int depth_ = 0;
 };
 
@@ -83,7 +105,7 @@ struct StepResult {
   float clip_coefficient = 1.0f;
   bool finite = true;             ///< every unscaled parameter gradient was finite
   bool skipped = false;           ///< nothing was committed
-  bool stopped = false;           ///< not finite in a mode without a scaler: training ends here
+  bool stopped = false;           ///< not finite in a mode without a scaler, or the scaler gave up: training ends here
   std::int64_t tokens = 0;        ///< target tokens (or rows) of the batch
   scaling::ScaleEvent scale_event = scaling::ScaleEvent::unchanged;
 };

@@ -96,6 +96,7 @@ struct Operator {
                                         ///< by-products for the backward pass
   bool internal = false;                ///< added by passes; a model cannot use it
   bool product = false;                 ///< reads its operands through the multiplier: multiply applies
+  bool draws_random = false;            ///< bits keyed by the node's name: who copies the node passes the key on (dropout_key.h)
   std::vector<int> in_place;            ///< output i uses the memory of input in_place[i]; −1 or absent: its own
   bool in_place_all = false;            ///< output i uses the memory of input i, for every i
   Role output_role = Role::activation;

@@ -51,6 +51,7 @@ Operator forward() {
   op.name = "attention";
   op.autocast = "scaled_dot_product_attention";
   op.product = true;
+  op.draws_random = true;
   op.infer = [](const Graph& graph, const Node& node) -> std::vector<ValueType> {
     const Sizes s = sizes_of(graph, node);
     node.attributes.flag_or("causal", true);
@@ -87,6 +88,7 @@ Operator backward() {
   op.name = "attention_backward";
   op.min_inputs = op.max_inputs = 3;
   op.product = true;
+  op.draws_random = true;
   op.infer = [](const Graph& graph, const Node& node) -> std::vector<ValueType> {
     return {{input_of(graph, node, 0).shape, input_of(graph, node, 0).format}};
   };

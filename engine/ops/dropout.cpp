@@ -28,6 +28,7 @@ void add_dropout(OperatorTable& table) {
   Operator op;
   op.name = "dropout";
   op.autocast = "dropout";
+  op.draws_random = true;
   op.infer = [](const Graph& graph, const Node& node) -> std::vector<ValueType> {
     check_dropout_rate(graph, node, node.attributes.number("rate"));
     if (node.attributes.contains("key")) node.attributes.text("key");

@@ -4,7 +4,10 @@
 #include <numeric>
 
 #include "engine/graph/operator.h"
+#include "engine/passes/arena.h"
+#include "engine/passes/calls.h"
 #include "engine/passes/in_place.h"
+#include "engine/passes/reuse.h"
 #include "kernels/step_state.h"
 
 namespace ulpscope::engine {
@@ -34,13 +37,17 @@ bool is_persistent(Role role) {
 
 class Planner {
  public:
-  Planner(const Graph& graph, const KernelTable& kernels, bool mixed, const std::vector<ValueId>& keep, int threads)
-      : graph_(graph), kernels_(kernels), mixed_(mixed), keep_(keep), threads_(threads) {}
+  Planner(const Graph& graph, const FusionPlan& fusion, const KernelTable& kernels, bool mixed, const std::vector<ValueId>& keep,
+          int threads)
+      : graph_(graph), fusion_(fusion), kernels_(kernels), mixed_(mixed), keep_(keep), threads_(threads) {}
 
-  MemoryPlan run() {
+  /// reuse: results take over the memory of operands.
+  MemoryPlan run(bool reuse) {
     plan_.values.resize(static_cast<std::size_t>(graph_.value_count()));
     plan_.workspace.resize(static_cast<std::size_t>(graph_.node_count()));
     find_lifetimes();
+    reused_.assign(plan_.values.size(), ValueId{});
+    if (reuse) take_over();
     place_persistent();
     size_workspace();
     place_arena();
@@ -50,7 +57,24 @@ class Planner {
   }
 
  private:
-  bool owns_memory(std::int32_t i) const { return !graph_.value(ValueId{i}).same_memory_as; }
+  bool owns_memory(std::int32_t i) const {
+    return !graph_.value(ValueId{i}).same_memory_as && !reused_[static_cast<std::size_t>(i)];
+  }
+
+  /// The value whose memory v has taken over, through any number of steps.
+  ValueId first_owner(ValueId v) const {
+    while (reused_[static_cast<std::size_t>(v.index)]) v = reused_[static_cast<std::size_t>(v.index)];
+    return v;
+  }
+
+  void take_over() {
+    reused_ = reuse_operands(graph_, kernels_, fusion_, plan_.values);
+    for (std::int32_t i = 0; i < graph_.value_count(); ++i) {
+      if (!reused_[static_cast<std::size_t>(i)]) continue;
+      Placement& owner = plan_.values[static_cast<std::size_t>(first_owner(ValueId{i}).index)];
+      owner.last = std::max(owner.last, plan_.values[static_cast<std::size_t>(i)].last);
+    }
+  }
 
   void find_lifetimes() {
     for (std::int32_t i = 0; i < graph_.value_count(); ++i) {
@@ -58,16 +82,18 @@ class Planner {
       Placement& p = plan_.values[static_cast<std::size_t>(i)];
       p.persistent = is_persistent(v.role);
       p.category = category_of(v.role, mixed_);
-      p.bytes = aligned(v.shape.elements() * storage_bytes(v.format));
-      p.first = p.last = v.producer.index;
+      p.stored = fusion_.stored[static_cast<std::size_t>(i)];
+      p.bytes = p.stored ? aligned(v.shape.elements() * storage_bytes(v.format)) : 0;
+      p.first = p.last = v.producer ? fusion_.runs_at(v.producer) : v.producer.index;
     }
     const auto extend = [&](ValueId v, std::int32_t node) {
       Placement& p = plan_.values[static_cast<std::size_t>(graph_.memory_owner(v).index)];
       p.last = std::max(p.last, node);
     };
     for (std::int32_t n = 0; n < graph_.node_count(); ++n) {
-      for (const ValueId v : graph_.node(NodeId{n}).inputs) extend(v, n);
-      for (const ValueId v : graph_.node(NodeId{n}).outputs) extend(v, n);
+      const std::int32_t when = fusion_.runs_at(NodeId{n});
+      for (const ValueId v : graph_.node(NodeId{n}).inputs) extend(v, when);
+      for (const ValueId v : graph_.node(NodeId{n}).outputs) extend(v, when);
     }
     for (const ValueId v : keep_) extend(v, graph_.node_count());
   }
@@ -86,24 +112,21 @@ class Planner {
   }
 
   void size_workspace() {
+    const Locate nowhere = [](const Operand& operand) { return operand.view; };
     for (std::int32_t n = 0; n < graph_.node_count(); ++n) {
-      const Node& node = graph_.node(NodeId{n});
-      if (!node.op->launches) continue;
+      const NodeId id{n};
+      const Node& node = graph_.node(id);
+      const FusionGroup* group = fusion_.group(id);
+      if (!node.op->launches || fusion_.runs_at(id) != n) continue;
       std::size_t bytes = 0;
-      for (const LaunchPlan& plan : node.op->launches(graph_, node, {})) {
-        const Kernel& kernel = kernels_.find(plan.kernel, compute_format(plan));
-        if (kernel.workspace_bytes == nullptr) continue;
-        std::vector<Tensor> in, out;
-        for (const Operand& o : plan.in) in.push_back(o.view);
-        for (const Operand& o : plan.out) out.push_back(o.view);
-        Launch launch;
-        launch.in = in.data();
-        launch.in_count = static_cast<int>(in.size());
-        launch.out = out.data();
-        launch.out_count = static_cast<int>(out.size());
-        launch.params = plan.params.data();
-        launch.threads = threads_;
-        bytes = std::max(bytes, kernel.workspace_bytes(launch));
+      if (group != nullptr) {
+        bytes = FusedCall(graph_, kernels_, fusion_, *group, {}, nowhere).workspace_bytes(threads_);
+      } else {
+        for (LaunchPlan& plan : node.op->launches(graph_, node, {})) {
+          Call call(kernels_, std::move(plan), nowhere);
+          call.launch().threads = threads_;
+          bytes = std::max(bytes, call.workspace_bytes());
+        }
       }
       Placement& p = plan_.workspace[static_cast<std::size_t>(n)];
       p.bytes = aligned(static_cast<std::int64_t>(bytes));
@@ -123,32 +146,17 @@ class Planner {
     return list;
   }
 
-  /// Largest first, each at the lowest offset that is free for all of its life.
-  void place_arena() {
-    std::vector<Placement*> list = in_arena();
-    std::stable_sort(list.begin(), list.end(), [](const Placement* a, const Placement* b) { return a->bytes > b->bytes; });
-    std::vector<Placement*> placed;   // by offset
-    for (Placement* p : list) {
-      std::int64_t offset = 0;
-      for (const Placement* other : placed) {
-        if (other->last < p->first || other->first > p->last) continue;
-        if (offset + p->bytes <= other->offset) break;
-        offset = std::max(offset, other->offset + other->bytes);
-      }
-      p->offset = offset;
-      plan_.arena_bytes = std::max(plan_.arena_bytes, offset + p->bytes);
-      placed.insert(std::upper_bound(placed.begin(), placed.end(), p,
-                                     [](const Placement* a, const Placement* b) { return a->offset < b->offset; }),
-                    p);
-    }
-  }
+  void place_arena() { plan_.arena_bytes = place_in_arena(in_arena()); }
 
   void account() {
     const std::vector<Placement*> list = in_arena();
-    plan_.live_bytes.assign(static_cast<std::size_t>(graph_.node_count()), 0);
-    for (const Placement* p : list)
-      for (std::int32_t n = std::max(p->first, 0); n <= std::min(p->last, graph_.node_count() - 1); ++n)
-        plan_.live_bytes[static_cast<std::size_t>(n)] += p->bytes;
+    std::vector<std::int64_t> change(static_cast<std::size_t>(graph_.node_count()) + 2, 0);   // by node: born less died
+    for (const Placement* p : list) {
+      change[static_cast<std::size_t>(std::max(p->first, 0))] += p->bytes;
+      change[static_cast<std::size_t>(std::min(p->last, graph_.node_count()) + 1)] -= p->bytes;
+    }
+    plan_.live_bytes.resize(static_cast<std::size_t>(graph_.node_count()));
+    std::partial_sum(change.begin(), change.begin() + graph_.node_count(), plan_.live_bytes.begin());
     const auto peak = std::max_element(plan_.live_bytes.begin(), plan_.live_bytes.end());
     std::int64_t covered = 0;
     if (peak != plan_.live_bytes.end()) {
@@ -170,18 +178,25 @@ class Planner {
 
   void copy_to_views() {
     for (std::int32_t i = 0; i < graph_.value_count(); ++i) {
-      if (owns_memory(i)) continue;
+      Placement& p = plan_.values[static_cast<std::size_t>(i)];
+      p.takes_over = reused_[static_cast<std::size_t>(i)];
+      if (p.takes_over) p.offset = plan_.values[static_cast<std::size_t>(first_owner(ValueId{i}).index)].offset;
+    }
+    for (std::int32_t i = 0; i < graph_.value_count(); ++i) {
+      if (!graph_.value(ValueId{i}).same_memory_as) continue;
       plan_.values[static_cast<std::size_t>(i)] =
           plan_.values[static_cast<std::size_t>(graph_.memory_owner(ValueId{i}).index)];
     }
   }
 
   const Graph& graph_;
+  const FusionPlan& fusion_;
   const KernelTable& kernels_;
   bool mixed_;
   const std::vector<ValueId>& keep_;
   int threads_;
   MemoryPlan plan_;
+  std::vector<ValueId> reused_;   ///< by value: whose memory it takes over
 };
 
 }  // namespace
@@ -201,9 +216,19 @@ const char* name(MemoryCategory category) {
   return "?";
 }
 
-MemoryPlan plan_memory(const Graph& graph, const KernelTable& kernels, bool mixed, const std::vector<ValueId>& keep, int threads) {
+MemoryPlan plan_memory(const Graph& graph, FusionPlan fusion, const KernelTable& kernels, bool mixed, const std::vector<ValueId>& keep,
+                       int threads) {
   check_overwrites(graph);
-  return Planner(graph, kernels, mixed, keep, threads).run();
+  MemoryPlan plan = Planner(graph, fusion, kernels, mixed, keep, threads).run(true);
+  // Two lives in one are harder to place: it is done where the arena does not grow by it.
+  MemoryPlan apart = Planner(graph, fusion, kernels, mixed, keep, threads).run(false);
+  if (apart.arena_bytes < plan.arena_bytes) plan = std::move(apart);
+  plan.fusion = std::move(fusion);
+  return plan;
+}
+
+MemoryPlan plan_memory(const Graph& graph, const KernelTable& kernels, bool mixed, const std::vector<ValueId>& keep, int threads) {
+  return plan_memory(graph, without_fusion(graph), kernels, mixed, keep, threads);
 }
 
 }  // namespace ulpscope::engine

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/graph/graph.h"
+#include "engine/passes/fusion.h"
 #include "kernels/device.h"
 
 namespace ulpscope::engine {
@@ -28,14 +29,17 @@ const char* name(MemoryCategory category);
 
 struct Placement {
   bool persistent = false;
+  bool stored = true;          ///< false: passed on inside of a fused launch, no memory
   std::int64_t offset = 0;     ///< into the arena, or into the block of persistent values; 64-byte aligned
   std::int64_t bytes = 0;      ///< rounded up to 64
-  std::int32_t first = 0;      ///< node that writes it
-  std::int32_t last = 0;       ///< last node that reads it
+  std::int32_t first = 0;      ///< node that writes it (in whose place the launch that writes it runs)
+  std::int32_t last = 0;       ///< last node that reads it, or what has taken over its memory
+  ValueId takes_over;          ///< the operand in whose memory it is written (reuse.h)
   MemoryCategory category = MemoryCategory::activations;
 };
 
 struct MemoryPlan {
+  FusionPlan fusion;                        ///< which nodes run as one launch, in the place of the last of them
   std::vector<Placement> values;            ///< by value index; views carry their owner's placement
   std::vector<Placement> workspace;         ///< by node index; bytes 0: none
   std::int64_t arena_bytes = 0;
@@ -50,6 +54,8 @@ struct MemoryPlan {
 
 /// mixed: parameters are master weights. keep: values that must survive the step (loss). threads: sizes workspace.
 /// Throws Error if a node reads a value after it was overwritten (in_place.h).
+MemoryPlan plan_memory(const Graph& graph, FusionPlan fusion, const KernelTable& kernels, bool mixed, const std::vector<ValueId>& keep, int threads);
+/// The same with every node alone.
 MemoryPlan plan_memory(const Graph& graph, const KernelTable& kernels, bool mixed, const std::vector<ValueId>& keep, int threads);
 
 }  // namespace ulpscope::engine

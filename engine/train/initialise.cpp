@@ -48,8 +48,7 @@ void store(const std::vector<float>& values, Format format, void* memory) {
   }
 }
 
-std::vector<float> load(Format format, const void* memory, std::int64_t elements) {
-  std::vector<float> values(static_cast<std::size_t>(elements));
+void load(Format format, const void* memory, std::span<float> values) {
   if (format == Format::fp64) {
     const auto* from = static_cast<const double*>(memory);
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(from[i]);
@@ -59,6 +58,11 @@ std::vector<float> load(Format format, const void* memory, std::int64_t elements
   } else {
     widen(format, memory, values.data(), values.size());
   }
+}
+
+std::vector<float> load(Format format, const void* memory, std::int64_t elements) {
+  std::vector<float> values(static_cast<std::size_t>(elements));
+  load(format, memory, values);
   return values;
 }
 

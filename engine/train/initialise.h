@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "engine/graph/graph.h"
@@ -14,6 +15,7 @@ std::vector<float> initial_values(const Value& value, std::uint64_t seed);
 
 /// Conversions between fp32 lists and a storage format in host memory.
 void store(const std::vector<float>& values, Format format, void* memory);
+void load(Format format, const void* memory, std::span<float> values);
 std::vector<float> load(Format format, const void* memory, std::int64_t elements);
 
 }  // namespace ulpscope::engine

@@ -6,54 +6,55 @@ namespace ulpscope::engine {
 
 Program::Program(Device& device, const Graph& graph, const MemoryPlan& plan, void* arena,
                  const std::function<void*(ValueId)>& address, StepState* state, const LaunchOptions& options)
-    : graph_(graph) {
-  const auto located = [&](const Operand& operand) {
+    : device_(device), graph_(graph) {
+  const Locate locate = [&](const Operand& operand) {
     Tensor tensor = operand.view;
+    if (!plan.values[static_cast<std::size_t>(operand.value.index)].stored) return tensor;
     tensor.data = static_cast<std::byte*>(address(operand.value)) + operand.offset * storage_bytes(tensor.format);
     return tensor;
   };
   for (std::int32_t n = 0; n < graph.node_count(); ++n) {
-    const Node& node = graph.node(NodeId{n});
+    const NodeId id{n};
+    if (plan.fusion.runs_at(id) != n) continue;   // with its group, later
+    const Node& node = graph.node(id);
+    const Placement& place = plan.workspace[static_cast<std::size_t>(n)];
+    void* workspace = place.bytes > 0 ? static_cast<std::byte*>(arena) + place.offset : nullptr;
     Step step;
-    step.node = NodeId{n};
+    step.lead = id;
     step.phase = node.phase;
-    if (node.op->launches) {
+    step.nodes = {id};
+    if (const FusionGroup* group = plan.fusion.group(id)) {
+      step.lead = group->lead;
+      step.nodes = group->nodes;
+      step.fused = std::make_unique<FusedCall>(graph, device.kernels(), plan.fusion, *group, options, locate);
+      step.fused->bind(state, device.description().threads, device.stream(), workspace);
+    } else if (node.op->launches) {
       for (LaunchPlan& launch_plan : node.op->launches(graph, node, options)) {
-        Call call;
-        call.kernel = &device.kernels().find(launch_plan.kernel, compute_format(launch_plan));
-        for (const Operand& o : launch_plan.in) call.in.push_back(located(o));
-        for (const Operand& o : launch_plan.out) call.out.push_back(located(o));
-        call.params = std::move(launch_plan.params);
-        call.launch.state = state;
-        call.launch.threads = device.description().threads;
-        call.launch.stream = device.stream();
-        const Placement& workspace = plan.workspace[static_cast<std::size_t>(n)];
-        if (workspace.bytes > 0) call.launch.workspace = static_cast<std::byte*>(arena) + workspace.offset;
+        auto call = std::make_unique<Call>(device.kernels(), std::move(launch_plan), locate);
+        call->launch().state = state;
+        call->launch().threads = device.description().threads;
+        call->launch().stream = device.stream();
+        call->launch().workspace = workspace;
         step.calls.push_back(std::move(call));
       }
     }
     steps_.push_back(std::move(step));
   }
-  // Addresses of the vectors are final only now.
-  for (Step& step : steps_) {
-    for (Call& call : step.calls) {
-      call.launch.in = call.in.data();
-      call.launch.in_count = static_cast<int>(call.in.size());
-      call.launch.out = call.out.data();
-      call.launch.out_count = static_cast<int>(call.out.size());
-      call.launch.params = call.params.empty() ? nullptr : call.params.data();
-    }
-  }
+}
+
+void Program::Step::run() const {
+  if (fused != nullptr) return fused->run();
+  for (const std::unique_ptr<Call>& call : calls) call->run();
 }
 
 void Program::run(Phase phase, Topics& topics, const Execution& execution) {
   const bool announce = !topics.node_begin.silent() || !topics.node_end.silent();
   for (Step& step : steps_) {
-    if (step.phase != phase || step.calls.empty()) continue;
-    const NodeEvent event{step.node, execution.iteration, execution.micro_batch, execution.attempt};
+    if (step.phase != phase || !step.launches()) continue;
+    const NodeEvent event{step.lead, execution.iteration, execution.micro_batch, execution.attempt};
     if (announce) topics.node_begin.publish(event);
     if (step.counts.empty()) {
-      for (Call& call : step.calls) call.kernel->run(call.launch);
+      step.run();
     } else {
       run_observed(step, topics, execution);
     }
@@ -62,30 +63,57 @@ void Program::run(Phase phase, Topics& topics, const Execution& execution) {
 }
 
 void Program::run_observed(Step& step, Topics& topics, const Execution& execution) {
-  for (const auto& counts : step.counts) *counts = RoundingCounts{};
-  for (Call& call : step.calls) call.kernel->run(call.launch);
-  const std::vector<ValueId>& outputs = graph_.node(step.node).outputs;
-  for (std::size_t i = 0; i < step.counts.size(); ++i)
-    topics.tensor.publish({step.node, outputs[i], execution.iteration, execution.micro_batch, execution.attempt,
-                           step.counts[i].get()});
+  for (const auto& of_node : step.counts)
+    for (const auto& counts : of_node) *counts = RoundingCounts{};
+  step.run();
+  for (std::size_t i = 0; i < step.counts.size(); ++i) {
+    const std::vector<ValueId>& outputs = graph_.node(step.nodes[i]).outputs;
+    for (std::size_t o = 0; o < step.counts[i].size(); ++o)
+      topics.tensor.publish({step.nodes[i], outputs[o], execution.iteration, execution.micro_batch, execution.attempt,
+                             step.counts[i][o].get()});
+  }
 }
 
 void Program::observe(const std::function<bool(const Node&)>& which) {
-  for (Step& step : steps_) {
-    const Node& node = graph_.node(step.node);
-    const bool wanted = which && which(node) && !step.calls.empty();
-    step.counts.clear();
-    if (wanted)
-      for (std::size_t i = 0; i < node.outputs.size(); ++i) step.counts.push_back(std::make_unique<RoundingCounts>());
-    std::size_t first_output = 0;
-    for (Call& call : step.calls) {
-      call.counts.clear();
-      // Outputs of the launches are those of the node, in order; a split has one launch for each, a join several for one.
-      for (std::size_t i = 0; wanted && i < call.out.size(); ++i)
-        call.counts.push_back(step.counts[std::min(first_output + i, step.counts.size() - 1)].get());
-      first_output += call.out.size();
-      call.launch.counts = wanted ? call.counts.data() : nullptr;
+  for (Step& step : steps_)
+    if (step.launches()) observe(step, which);
+}
+
+std::int64_t Program::observation_bytes() const {
+  std::size_t bytes = 0;
+  for (const Step& step : steps_)
+    if (step.fused != nullptr) bytes += step.fused->observation_bytes();
+  return static_cast<std::int64_t>(bytes);
+}
+
+void Program::observe(Step& step, const std::function<bool(const Node&)>& which) {
+  std::vector<std::vector<RoundingCounts*>> pointers;
+  bool any = false;
+  step.counts.clear();
+  for (const NodeId id : step.nodes) {
+    const Node& node = graph_.node(id);
+    const bool wanted = which && which(node);
+    any = any || wanted;
+    std::vector<std::unique_ptr<RoundingCounts>>& counts = step.counts.emplace_back();
+    std::vector<RoundingCounts*>& of_node = pointers.emplace_back();
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      if (wanted) counts.push_back(std::make_unique<RoundingCounts>());
+      of_node.push_back(wanted ? counts.back().get() : nullptr);
     }
+  }
+  if (!any) {
+    step.counts.clear();
+    pointers.clear();
+  }
+  if (step.fused != nullptr) return step.fused->count(device_, pointers);
+  std::size_t first_output = 0;
+  for (const std::unique_ptr<Call>& call : step.calls) {
+    std::vector<RoundingCounts*> counts;
+    // Outputs of the launches are those of the node, in order; a split has one launch for each, a join several for one.
+    for (std::size_t i = 0; any && i < call->outputs(); ++i)
+      counts.push_back(pointers.front()[std::min(first_output + i, pointers.front().size() - 1)]);
+    first_output += call->outputs();
+    call->count(std::move(counts));
   }
 }
 

@@ -1,13 +1,13 @@
 // A planned graph made executable: kernels resolved, addresses fixed, nothing allocated while it runs.
 #pragma once
 
-#include <cstddef>
 #include <functional>
 #include <memory>
 #include <vector>
 
 #include "engine/graph/graph.h"
 #include "engine/graph/operator.h"
+#include "engine/passes/calls.h"
 #include "engine/passes/memory_plan.h"
 #include "engine/topics.h"
 #include "kernels/device.h"
@@ -17,33 +17,37 @@ namespace ulpscope::engine {
 
 class Program {
  public:
-  /// address: device memory of a value (of its owner, for views). The graph must outlive the program.
+  /// address: device memory of a value (of its owner, for views). The device and the graph must outlive the program.
   Program(Device& device, const Graph& graph, const MemoryPlan& plan, void* arena,
           const std::function<void*(ValueId)>& address, StepState* state, const LaunchOptions& options);
 
-  /// Runs the nodes of a phase in order, announcing them.
+  /// Runs the nodes of a phase in order, announcing them; of nodes that run as one launch the lead alone.
   void run(Phase phase, Topics& topics, const Execution& execution);
 
   /// Outputs of these nodes are counted while they are rounded. The bits stay the same.
   void observe(const std::function<bool(const Node&)>& which);
+  /// Device memory held to observe with.
+  std::int64_t observation_bytes() const;
 
  private:
-  struct Call {
-    const Kernel* kernel = nullptr;
-    std::vector<Tensor> in, out;
-    std::vector<std::byte> params;
-    std::vector<RoundingCounts*> counts;   ///< by output; empty: not observed
-    Launch launch;
-  };
+  /// A node, or a group of them, in the order of execution.
   struct Step {
-    NodeId node;
+    NodeId lead;                                         ///< announced, and timed for all
     Phase phase;
-    std::vector<Call> calls;
-    std::vector<std::unique_ptr<RoundingCounts>> counts;   ///< by output of the node; empty: not observed
+    std::vector<NodeId> nodes;
+    std::vector<std::unique_ptr<Call>> calls;            ///< of a node alone
+    std::unique_ptr<FusedCall> fused;                    ///< of a group
+    /// By node, by output; all empty: not observed.
+    std::vector<std::vector<std::unique_ptr<RoundingCounts>>> counts;
+
+    bool launches() const { return !calls.empty() || fused != nullptr; }
+    void run() const;
   };
 
   void run_observed(Step& step, Topics& topics, const Execution& execution);
+  void observe(Step& step, const std::function<bool(const Node&)>& which);
 
+  Device& device_;
   const Graph& graph_;
   std::vector<Step> steps_;
 };

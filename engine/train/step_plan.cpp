@@ -1,4 +1,4 @@
-// The passes in DESIGN's order: autocast, loss scale, autodiff, update, memory plan.
+// The passes in DESIGN's order: autocast, loss scale, autodiff, update, checkpointing, fusion, memory plan.
 #include <variant>
 
 #include "engine/passes/autocast.h"
@@ -27,6 +27,12 @@ Forward cast_forward(const Model& model, const Mode& mode, const TrainConfig& co
   return f;
 }
 
+MemoryPlan plan_launches(Device& device, const StepPlan& plan, const Mode& mode, const TrainConfig& config) {
+  const std::vector<ValueId> keep{plan.loss};
+  FusionPlan fusion = config.fusion ? plan_fusion(plan.graph, device.kernels(), keep) : without_fusion(plan.graph);
+  return plan_memory(plan.graph, std::move(fusion), device.kernels(), mode.mixed(), keep, device.description().threads);
+}
+
 }  // namespace
 
 bool scales_loss(const Mode& mode, const TrainConfig& config) {
@@ -38,13 +44,14 @@ StepPlan plan_step(Device& device, const Model& model, const Mode& mode, const T
   const ValueId start = scales_loss(mode, config) ? scale_loss(plan.graph, plan.loss) : plan.loss;
   const std::vector<ParameterGradient> gradients = differentiate(plan.graph, start);
   add_update(plan.graph, gradients, config.optimizer);
-  plan.memory = plan_memory(plan.graph, device.kernels(), mode.mixed(), {plan.loss}, device.description().threads);
-  return plan;
+  return save_memory(std::move(plan), config, [&](StepPlan& p) {
+    p.memory = plan_launches(device, p, mode, config);
+  });
 }
 
 StepPlan plan_evaluation(Device& device, const Model& model, const Mode& mode, const TrainConfig& config) {
   StepPlan plan = std::move(cast_forward(model, mode, config, false).plan);
-  plan.memory = plan_memory(plan.graph, device.kernels(), mode.mixed(), {plan.loss}, device.description().threads);
+  plan.memory = plan_launches(device, plan, mode, config);
   return plan;
 }
 

@@ -1,6 +1,7 @@
 #include "engine/train/trainer.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -57,7 +58,11 @@ struct Trainer::State {
         step_state(), options);
     for (const Role role : {Role::parameter, Role::constant})
       for (const ValueId v : training.graph.with_role(role)) write(v, initial_values(training.graph.value(v), seed));
-    for (const ValueId v : training.inputs) host_inputs.emplace_back(tensor_bytes(v));
+    for (const ValueId v : training.inputs) {
+      const Value& value = training.graph.value(v);
+      host_inputs.emplace_back(tensor_bytes(v));
+      host_tensors.emplace_back(host_inputs.back().data(), value.format, value.shape);
+    }
   }
 
   std::size_t tensor_bytes(ValueId v) const {
@@ -97,15 +102,6 @@ struct Trainer::State {
     return load(value.format, bytes.data(), value.shape.elements());
   }
 
-  std::vector<Tensor> host_tensors() {
-    std::vector<Tensor> tensors;
-    for (std::size_t i = 0; i < host_inputs.size(); ++i) {
-      const Value& value = training.graph.value(training.inputs[i]);
-      tensors.emplace_back(host_inputs[i].data(), value.format, value.shape);
-    }
-    return tensors;
-  }
-
   void upload_inputs() {
     for (std::size_t i = 0; i < host_inputs.size(); ++i)
       device.copy_to_device(address(training, training.inputs[i]), host_inputs[i].data(), host_inputs[i].size());
@@ -113,9 +109,11 @@ struct Trainer::State {
 
   float read_loss(const StepPlan& plan) const {
     const Value& value = plan.graph.value(plan.loss);
-    std::vector<std::byte> bytes(static_cast<std::size_t>(storage_bytes(value.format)));
-    device.copy_to_host(bytes.data(), address(plan, plan.loss), bytes.size());
-    return load(value.format, bytes.data(), 1).front();
+    alignas(double) std::array<std::byte, sizeof(double)> bytes{};   // of the widest format
+    device.copy_to_host(bytes.data(), address(plan, plan.loss), static_cast<std::size_t>(storage_bytes(value.format)));
+    float loss = 0.0f;
+    load(value.format, bytes.data(), {&loss, 1});
+    return loss;
   }
 
   StepState host_state() const {
@@ -128,12 +126,12 @@ struct Trainer::State {
     return state;
   }
 
+  /// Allocates nothing.
   StepResult step() {
     topics.step_begin.publish({iteration});
-    const std::vector<Tensor> tensors = host_tensors();
     StepState state = host_state();
     const Execution execution{iteration, state.micro_batch, 0};
-    dataset.training_batch({seed, iteration, state.micro_batch}, tensors);
+    dataset.training_batch({seed, iteration, state.micro_batch}, host_tensors);
     upload_inputs();
     device.copy_to_device(step_state(), &state, sizeof state);
 
@@ -171,6 +169,7 @@ struct Trainer::State {
       const scaling::Transition transition = scaling::next(config.scaler, scaler, !result.finite);
       scaler = transition.state;
       result.scale_event = transition.event;
+      result.stopped = transition.event == scaling::ScaleEvent::gave_up;
     }
     result.next_loss_scale = scaler.scale;
     ++iteration;
@@ -187,8 +186,7 @@ struct Trainer::State {
     Topics quiet;
     double sum = 0.0;
     for (std::int64_t i = 0; i < result.batches; ++i) {
-      const std::vector<Tensor> tensors = host_tensors();
-      dataset.held_out_batch(i, tensors);
+      dataset.held_out_batch(i, host_tensors);
       upload_inputs();
       evaluate_program->run(Phase::forward, quiet, {iteration});
       device.synchronize();
@@ -210,6 +208,7 @@ struct Trainer::State {
   scaling::ScalerState scaler;
   std::unique_ptr<Program> train_program, evaluate_program;
   std::vector<std::vector<std::byte>> host_inputs;
+  std::vector<Tensor> host_tensors;   ///< views of them
   std::int64_t iteration = 0, applied = 0;
 };
 
@@ -234,6 +233,7 @@ std::map<std::string, std::int64_t> Trainer::memory_by_category() const {
   std::map<std::string, std::int64_t> result;
   for (const auto& [category, bytes] : state_->training.memory.peak_by_category) result[name(category)] += bytes;
   result[name(MemoryCategory::gaps)] += static_cast<std::int64_t>(state_->arena.bytes()) - state_->training.memory.arena_bytes;
+  if (const std::int64_t bytes = state_->train_program->observation_bytes(); bytes > 0) result["observation"] = bytes;
   return result;
 }
 

@@ -14,6 +14,7 @@
 #include "engine/precision/mode.h"
 #include "engine/topics.h"
 #include "engine/train/config.h"
+#include "engine/train/savings.h"
 #include "kernels/device.h"
 
 namespace ulpscope::engine {
@@ -24,11 +25,12 @@ struct StepPlan {
   ValueId loss;               ///< unscaled
   std::vector<ValueId> inputs;
   MemoryPlan memory;
+  MemorySavings savings;      ///< zeros for an evaluation
   std::int64_t parameters = 0;
   std::int64_t tokens = 0;    ///< targets per step
 };
 
-/// Device decides kernels and their workspace. Throws UsageError for a keep_fp32 pattern that matches no node.
+/// Device decides kernels and their workspace. Throws UsageError for a keep_fp32 or checkpoint pattern that matches no node.
 StepPlan plan_step(Device& device, const Model& model, const Mode& mode, const TrainConfig& config);
 /// The forward pass alone, in the mode, without dropout: held-out evaluation.
 StepPlan plan_evaluation(Device& device, const Model& model, const Mode& mode, const TrainConfig& config);

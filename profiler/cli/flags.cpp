@@ -54,7 +54,7 @@ void refuse_output_dir(Settings&, const std::string&, const std::string& where) 
   throw UsageError(fmt::format("{}: a run is one file, not a folder: give it with -o NAME.ulp", where));
 }
 
-constexpr std::array<KeyFlag, 9> own_flags{{
+constexpr std::array<KeyFlag, 10> own_flags{{
     {"model", "KIND", "model.kind", "the model: gpt or mlp"},
     {"data", "PATH", "data.path", "text files and folders to train on; several times or with commas"},
     {"modes", "LIST", "run.modes", "precision modes, with commas: fp32,tf32,fp16,bf16"},
@@ -64,6 +64,8 @@ constexpr std::array<KeyFlag, 9> own_flags{{
     {"threads", "N", "run.threads", "threads; 0: all processors this process may use"},
     {"keep_fp32", "PATTERN", "train.keep_fp32",
      "nodes that stay fp32, by name (* and ?); several times or with commas"},
+    {"checkpoint", "WHAT", "train.checkpoint",
+     "activations computed again instead of kept: none, blocks, or patterns of node names; several times or with commas"},
     {"timing_steps", "N", "run.timing_steps", "timed steps of each mode after training, at least 10; 0: none"},
 }};
 
@@ -131,16 +133,22 @@ void ExperimentFlags::declare_flag(CLI::App& app, const std::string& name, const
   option->group(group);
 }
 
+void ExperimentFlags::declare_last(CLI::App& app) {
+  app.add_flag("--no-fusion", no_fusion_, "every operation in a launch of its own; the bits are the same [train.fusion]")
+      ->group(own_group);
+  CLI::Option* set = app.add_option("--set", assignments_,
+                                    "sets any key of the experiment file; overrides everything else; several times");
+  take_one_at_a_time(*set->type_name("KEY=VALUE")->group(own_group));
+}
+
 void ExperimentFlags::declare_for_plan(CLI::App& app) {
   app.add_option("FILE", file_, "experiment file (TOML); see examples/")->type_name("");
   for (const KeyFlag& flag : own_flags) {
     const std::string name = flag.name;
-    if (name != "model" && name != "keep_fp32" && name != "threads") continue;
+    if (name != "model" && name != "keep_fp32" && name != "checkpoint" && name != "threads") continue;
     declare_flag(app, name, flag.value, fmt::format("{} [{}]", flag.doc, flag.key), own_group, false);
   }
-  CLI::Option* set = app.add_option("--set", assignments_,
-                                    "sets any key of the experiment file; overrides everything else; several times");
-  take_one_at_a_time(*set->type_name("KEY=VALUE")->group(own_group));
+  declare_last(app);
 }
 
 void ExperimentFlags::declare_for_run(CLI::App& app) {
@@ -148,9 +156,7 @@ void ExperimentFlags::declare_for_run(CLI::App& app) {
   for (const KeyFlag& flag : own_flags) {
     declare_flag(app, flag.name, flag.value, fmt::format("{} [{}]", flag.doc, flag.key), own_group, false);
   }
-  CLI::Option* set = app.add_option("--set", assignments_,
-                                    "sets any key of the experiment file; overrides everything else; several times");
-  take_one_at_a_time(*set->type_name("KEY=VALUE")->group(own_group));
+  declare_last(app);
   declare_flag(app, "bf16", "", "[true|false] one mode: bf16; with --tf32 bf16+tf32 [run.modes]", hf_group, true);
   declare_flag(app, "fp16", "", "[true|false] one mode: fp16; with --tf32 fp16+tf32 [run.modes]", hf_group, true);
   declare_flag(app, "tf32", "", "[true|false] products that stay fp32 multiply in tf32 [run.modes]", hf_group, true);
@@ -201,6 +207,7 @@ Settings ExperimentFlags::settings() const {
   apply_all(own_flags);
   apply_all(hf_flags);
   choose_mode(settings);
+  if (no_fusion_) settings.add_value("train.fusion", KeyValue(false), "--no-fusion");
   for (const std::string& assignment : assignments_) settings.add_assignment(assignment);
   if (file_.empty() && !settings.has("model.kind")) {
     throw UsageError(fmt::format("no experiment file and no model: give a file, or --model with one of {}",

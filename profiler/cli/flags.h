@@ -18,7 +18,7 @@ namespace ulpscope::profiler {
 /// The experiment a command line describes: FILE, flags, --set.
 class ExperimentFlags {
  public:
-  /// Only what decides the plan: FILE, --model, --keep-fp32, --set.
+  /// Only what decides the plan: FILE, --model, --keep-fp32, --checkpoint, --no-fusion, --threads, --set.
   void declare_for_plan(CLI::App& app);
   /// All of them.
   void declare_for_run(CLI::App& app);
@@ -35,11 +35,14 @@ class ExperimentFlags {
   };
   void declare_flag(CLI::App& app, const std::string& name, const std::string& value, const std::string& doc,
                     const std::string& group, bool optional_value);
+  /// --set and --no-fusion.
+  void declare_last(CLI::App& app);
   bool given(const std::string& name) const;
   void choose_mode(Settings& settings) const;
 
   std::string file_;
   std::vector<std::string> assignments_;
+  bool no_fusion_ = false;
   std::map<std::string, std::shared_ptr<Given>> given_;
 };
 

@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "profiler/cli/program.h"
+#include "profiler/cli/spinning.h"
 
 int main(int argc, char** argv) {
   using namespace ulpscope::profiler;
+  if (argc > 1 && std::strcmp(argv[1], "run") == 0) bound_spinning(argv);
   // A reader that goes away (`| head`) must not end a training run.
   std::signal(SIGPIPE, SIG_IGN);
   // Standard output is for results.

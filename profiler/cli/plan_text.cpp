@@ -7,8 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/graph/operator.h"
+#include "profiler/cli/savings_text.h"
 #include "profiler/cli/text.h"
 #include "profiler/experiment/plan_records.h"
+#include "profiler/experiment/savings_record.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -69,7 +71,19 @@ std::string operands(const Graph& graph, const std::vector<ValueId>& values) {
   return fmt::format("{}", fmt::join(words, "; "));
 }
 
-std::string node_text(const Graph& graph, std::int32_t index) {
+/// "one launch with A, B": the other nodes of its group; empty if it is launched alone.
+std::string launch_text(const engine::StepPlan& plan, engine::NodeId id) {
+  const engine::FusionGroup* group = plan.memory.fusion.group(id);
+  if (group == nullptr) return "";
+  std::vector<std::string> others;
+  for (const engine::NodeId other : group->nodes)
+    if (other != id) others.push_back(plan.graph.node(other).name);
+  const bool stored = plan.memory.fusion.stored[static_cast<std::size_t>(plan.graph.node(id).outputs.front().index)];
+  return fmt::format("one launch with {}{}", fmt::join(others, ", "), stored ? "" : "; the result is not stored");
+}
+
+std::string node_text(const engine::StepPlan& plan, std::int32_t index) {
+  const Graph& graph = plan.graph;
   const Node& node = graph.node(engine::NodeId{index});
   const double flops = engine::node_flops(graph, node), bytes = engine::node_bytes(graph, node);
   // The name gives way before the figures do; a name of any length stays readable in the JSON form.
@@ -83,7 +97,56 @@ std::string node_text(const Graph& graph, std::int32_t index) {
   if (!attributes.empty()) line += fmt::format(" ({})", attributes);
   text += wrapped(line, "       ") + "\n";
   if (!node.why.empty()) text += wrapped("     " + node.why, "       ") + "\n";
+  const std::string launch = launch_text(plan, engine::NodeId{index});
+  if (!launch.empty()) text += wrapped("     " + launch, "       ") + "\n";
   return text;
+}
+
+/// How many launches the nodes make, and what fusion keeps out of memory.
+struct LaunchTotals {
+  int nodes = 0;      ///< with launches: views have none
+  int launches = 0;   ///< a group counts once
+  int unstored = 0;
+  std::int64_t unstored_bytes = 0;
+};
+
+LaunchTotals launch_totals(const engine::StepPlan& plan) {
+  LaunchTotals totals;
+  const engine::FusionPlan& fusion = plan.memory.fusion;
+  for (std::int32_t i = 0; i < plan.graph.node_count(); ++i) {
+    const engine::NodeId id{i};
+    if (!plan.graph.node(id).op->launches) continue;
+    ++totals.nodes;
+    if (fusion.runs_at(id) == i) ++totals.launches;
+  }
+  for (std::int32_t i = 0; i < plan.graph.value_count(); ++i) {
+    if (fusion.stored[static_cast<std::size_t>(i)]) continue;
+    const engine::Value& value = plan.graph.value(ValueId{i});
+    ++totals.unstored;
+    totals.unstored_bytes += value.shape.elements() * storage_bytes(value.format);
+  }
+  return totals;
+}
+
+std::string launches_text(const engine::StepPlan& plan) {
+  const LaunchTotals t = launch_totals(plan);
+  if (t.nodes == t.launches) return fmt::format("  {} launches, one for each node: nothing is fused.\n\n", t.launches);
+  return wrapped(fmt::format("  Fusion: {} nodes in {} launches; {} results of {} are passed on in the cache, each rounded to its "
+                             "format, and not stored.",
+                             t.nodes, t.launches, t.unstored, bytes_text(static_cast<double>(t.unstored_bytes))),
+                 "  ") +
+         "\n\n";
+}
+
+json launches_json(const engine::StepPlan& plan) {
+  const LaunchTotals t = launch_totals(plan);
+  json groups = json::array();
+  for (const engine::FusionGroup& group : plan.memory.fusion.groups) {
+    json names = json::array();
+    for (const engine::NodeId id : group.nodes) names.push_back(plan.graph.node(id).name);
+    groups.push_back({{"kind", engine::name(group.kind)}, {"lead", plan.graph.node(group.lead).name}, {"nodes", names}});
+  }
+  return {{"nodes", t.nodes}, {"launches", t.launches}, {"not_stored", t.unstored}, {"not_stored_bytes", t.unstored_bytes}, {"fused", groups}};
 }
 
 std::string memory_text(const PlanView& view) {
@@ -115,6 +178,7 @@ std::string memory_text(const PlanView& view) {
                     "  ") +
             "\n";
   }
+  text += savings_text(view.plan);
   const std::int64_t more = view.evaluation.memory.arena_bytes - memory.arena_bytes;
   if (more > 0) text += fmt::format("  Held-out evaluation needs {} more.\n", bytes_text(static_cast<double>(more)));
   return text;
@@ -126,21 +190,23 @@ json memory_json(const std::map<MemoryCategory, std::int64_t>& bytes) {
   return all;
 }
 
-json value_json(const Graph& graph, ValueId id) {
-  const engine::Value& value = graph.value(id);
+json value_json(const engine::StepPlan& plan, ValueId id) {
+  const engine::Value& value = plan.graph.value(id);
   return {{"name", value.name},
           {"shape", std::vector<std::int64_t>(value.shape.dim.begin(), value.shape.dim.begin() + value.shape.rank)},
           {"format", name(value.format)},
-          {"role", engine::name(value.role)}};
+          {"role", engine::name(value.role)},
+          {"stored", static_cast<bool>(plan.memory.fusion.stored[static_cast<std::size_t>(id.index)])}};
 }
 
-json node_json(const Graph& graph, std::int32_t index) {
+json node_json(const engine::StepPlan& plan, std::int32_t index) {
+  const Graph& graph = plan.graph;
   const Node& node = graph.node(engine::NodeId{index});
   const NodeTraffic traffic = node_traffic(graph, node);
   const std::string attributes = attributes_json(node.attributes);
   json inputs = json::array(), outputs = json::array();
-  for (const ValueId id : node.inputs) inputs.push_back(value_json(graph, id));
-  for (const ValueId id : node.outputs) outputs.push_back(value_json(graph, id));
+  for (const ValueId id : node.inputs) inputs.push_back(value_json(plan, id));
+  for (const ValueId id : node.outputs) outputs.push_back(value_json(plan, id));
   return {{"position", index},
           {"name", node.name},
           {"operator", node.op->name},
@@ -173,7 +239,7 @@ std::string plan_text(const PlanView& view) {
     const Node& node = graph.node(engine::NodeId{i});
     if (i == 0 || node.phase != phase) text += fmt::format("\n{}\n", engine::name(node.phase));
     phase = node.phase;
-    text += node_text(graph, i);
+    text += node_text(view.plan, i);
   }
   text += fmt::format("\nTotals, computed\n  {:<10}{:>8}{:>14}{:>16}{:>12}\n", "", "nodes", "FLOPs", "in products",
                       "bytes");
@@ -184,15 +250,15 @@ std::string plan_text(const PlanView& view) {
                         scaled_words(t.product_flops, "FLOP"), bytes_text(t.bytes));
     all = {all.flops + t.flops, all.product_flops + t.product_flops, all.bytes + t.bytes, all.nodes + t.nodes};
   }
-  text += fmt::format("  {:<10}{:>8}{:>14}{:>16}{:>12}\n\n", "step", all.nodes, scaled_words(all.flops, "FLOP"),
+  text += fmt::format("  {:<10}{:>8}{:>14}{:>16}{:>12}\n", "step", all.nodes, scaled_words(all.flops, "FLOP"),
                       scaled_words(all.product_flops, "FLOP"), bytes_text(all.bytes));
-  return text + memory_text(view);
+  return text + launches_text(view.plan) + memory_text(view);
 }
 
 json plan_json(const PlanView& view) {
   const Graph& graph = view.plan.graph;
   json nodes = json::array(), totals = json::object();
-  for (std::int32_t i = 0; i < graph.node_count(); ++i) nodes.push_back(node_json(graph, i));
+  for (std::int32_t i = 0; i < graph.node_count(); ++i) nodes.push_back(node_json(view.plan, i));
   for (const Phase p : phases) {
     const Totals t = totals_of(graph, p);
     totals[engine::name(p)] = {
@@ -208,9 +274,11 @@ json plan_json(const PlanView& view) {
           {"tokens_per_step", view.plan.tokens},
           {"nodes", nodes},
           {"totals", totals},
+          {"launches", launches_json(view.plan)},
           {"memory",
            {{"peak_by_category", memory_json(memory.peak_by_category)},
             {"kept_for_backward", memory_json(memory.kept_for_backward)},
+            {"savings", savings_json(view.plan)},
             {"persistent_bytes", memory.persistent_bytes},
             {"arena_bytes", memory.arena_bytes},
             {"evaluation_arena_bytes", view.evaluation.memory.arena_bytes}}}};

@@ -141,8 +141,10 @@ bool Settings::has(std::string_view key) const {
 
 /// "keep_fp32: …" of the engine as "gpt.toml:12: train.keep_fp32: …".
 std::string Settings::with_place(const std::string& message) const {
-  constexpr std::string_view name = "keep_fp32";
-  if (!message.starts_with(name)) return message;
+  std::string_view name;
+  for (const std::string_view patterns : {"keep_fp32", "checkpoint"})
+    if (message.starts_with(fmt::format("{}: ", patterns))) name = patterns;
+  if (name.empty()) return message;
   const auto last = std::find_if(given_.rbegin(), given_.rend(),
                                  [&](const Given& g) { return g.key->name == fmt::format("train.{}", name); });
   return fmt::format("{}train.{}", last == given_.rend() ? "" : last->where + ": ", message);
@@ -150,16 +152,19 @@ std::string Settings::with_place(const std::string& message) const {
 
 Experiment Settings::build() const {
   Experiment experiment;
+  check_fixed_scale();
+  // What decides which other keys there are comes first.
+  const auto decides = [](const Given& given) { return given.key->name == "model.kind" || given.key->name == "train.scaler.policy"; };
   for (const Given& given : given_) {
-    if (given.key->name == "model.kind") set_key(experiment, *given.key, given.value, given.where);
+    if (decides(given)) set_key(experiment, *given.key, given.value, given.where);
   }
   std::string model_place;
   for (const Given& given : given_) {
-    if (given.key->name != "model.kind") set_key(experiment, *given.key, given.value, given.where);
+    if (!decides(given)) set_key(experiment, *given.key, given.value, given.where);
     if (given.key->name.starts_with("model.")) model_place = given.where.substr(0, given.where.find(':')) + ": ";
   }
   for (std::string& path : experiment.data.paths) path = absolute_path(path, fs::current_path());
-  check_scaler(experiment);
+  scaling::check(experiment.train.scaler, "train.scaler");
   experiment.train.schedule.steps = experiment.train.steps;
   experiment.name = name_.empty() ? std::string(engine::name(experiment.model)) : name_;
   try {
@@ -170,15 +175,16 @@ Experiment Settings::build() const {
   return experiment;
 }
 
-void Settings::check_scaler(const Experiment& experiment) const {
+void Settings::check_fixed_scale() const {
   const auto fixed =
       std::find_if(given_.begin(), given_.end(), [](const Given& g) { return g.key->name == "train.scaler.fixed"; });
+  if (fixed == given_.end()) return;
   for (const Given& given : given_) {
-    if (fixed == given_.end() || given.key == fixed->key || !given.key->name.starts_with("train.scaler.")) continue;
+    if (given.key == fixed->key || !given.key->name.starts_with("train.scaler.")) continue;
+    if (given.key->name == "train.scaler.policy" && given.value == KeyValue(std::string("fixed"))) continue;
     throw UsageError(fmt::format("{}: {} does not go with train.scaler.fixed ({}): a scale is fixed or dynamic",
                                  given.where, given.key->name, fixed->where));
   }
-  scaling::check(experiment.train.scaler, "train.scaler");
 }
 
 std::string to_toml(const Experiment& experiment) {

@@ -54,7 +54,8 @@ class Settings {
     KeyValue value;
     std::string where;
   };
-  void check_scaler(const Experiment& experiment) const;
+  /// train.scaler.fixed stands alone. Throws UsageError naming what it was given with.
+  void check_fixed_scale() const;
   std::string with_place(const std::string& message) const;
   std::vector<Given> given_;
   std::string name_;

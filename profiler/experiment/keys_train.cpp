@@ -1,4 +1,4 @@
-// Keys of [train] and [train.scaler].
+// Keys of [train].
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,8 +17,6 @@ namespace {
 using engine::OptimizerConfig;
 using engine::ScheduleConfig;
 using engine::TrainConfig;
-using scaling::FixedScaling;
-using scaling::PytorchScaler;
 
 template <class T>
 Slot<T> in(T TrainConfig::*member) {
@@ -60,56 +58,27 @@ Key choice_key(std::string name, std::string doc, std::array<std::pair<const cha
   return key;
 }
 
-/// Scales are fp32; what is 0 or infinite there is no scale.
-float as_scale(double number) {
-  const auto scale = static_cast<float>(number);
-  if (scale > 0 && std::isfinite(scale)) return scale;
-  throw UsageError(fmt::format("{} is {:g} in fp32: it must be from {:.3g} to {:.3g}", number, scale,
-                               std::numeric_limits<float>::denorm_min(), std::numeric_limits<float>::max()));
-}
-
-/// A number of the dynamic scaler. Settings::build refuses it beside train.scaler.fixed.
-template <class Member>
-Key scaler_key(std::string name, KeyType type, std::string doc, Range range, Member PytorchScaler::*member) {
+/// "none", "blocks" or patterns. Whether patterns match is for the plan to find out.
+Key checkpoint_key() {
   Key key;
-  key.name = std::move(name);
-  key.type = type;
-  key.doc = std::move(doc);
-  key.range = range;
-  key.set = [member](Experiment& e, const KeyValue& value) {
-    auto* scaler = std::get_if<PytorchScaler>(&e.train.scaler);
-    if (scaler == nullptr) scaler = &e.train.scaler.emplace<PytorchScaler>();
-    if (const auto* integer = std::get_if<std::int64_t>(&value)) scaler->*member = static_cast<Member>(*integer);
-    if (const auto* number = std::get_if<double>(&value)) {
-      if constexpr (std::is_same_v<Member, float>)
-        scaler->*member = as_scale(*number);
-      else
-        scaler->*member = static_cast<Member>(*number);
-    }
-  };
-  key.get = [member, type](const Experiment& e) -> std::optional<KeyValue> {
-    const auto* scaler = std::get_if<PytorchScaler>(&e.train.scaler);
-    if (scaler == nullptr) return std::nullopt;
-    if (type == KeyType::integer) return KeyValue(static_cast<std::int64_t>(scaler->*member));
-    return KeyValue(static_cast<double>(scaler->*member));
-  };
-  return key;
-}
-
-Key fixed_scale_key() {
-  Key key;
-  key.name = "train.scaler.fixed";
-  key.type = KeyType::number;
-  key.doc = "one loss scale for the whole run, instead of the four above";
-  key.also = {"static", "loss_scale", "scale"};
-  key.range = {.least = 0, .greatest = std::numeric_limits<float>::max(), .least_allowed = false};
+  key.name = "train.checkpoint";
+  key.type = KeyType::texts;
+  key.doc =
+      "what the backward pass computes again instead of keeping it: none, blocks (block0.…, layer0.…), or patterns of "
+      "node names (* and ?)";
+  key.also = {"gradient_checkpointing", "activation_checkpointing", "recompute"};
   key.set = [](Experiment& e, const KeyValue& value) {
-    e.train.scaler = FixedScaling{as_scale(std::get<double>(value))};
+    std::vector<std::string> words = std::get<std::vector<std::string>>(value);
+    const bool none = std::find(words.begin(), words.end(), "none") != words.end();
+    if (none && words.size() > 1) throw UsageError("\"none\" does not go with others; it takes none, blocks, or patterns");
+    if (none) words.clear();
+    e.train.checkpoint = std::move(words);
   };
   key.get = [](const Experiment& e) -> std::optional<KeyValue> {
-    const auto* fixed = std::get_if<FixedScaling>(&e.train.scaler);
-    if (fixed == nullptr) return std::nullopt;
-    return KeyValue(static_cast<double>(fixed->scale));
+    const std::vector<std::string>& words = e.train.checkpoint;
+    if (words.empty()) return KeyValue(std::string("none"));
+    if (words.size() == 1) return KeyValue(words.front());
+    return KeyValue(words);
   };
   return key;
 }
@@ -138,31 +107,12 @@ std::vector<Key> optimizer_keys() {
   };
 }
 
-std::vector<Key> scaler_keys() {
-  Key interval = scaler_key("train.scaler.interval", KeyType::integer, "steps without overflow before the scale grows",
-                            between(1, 1e9), &PytorchScaler::growth_interval);
-  Key init = scaler_key("train.scaler.init", KeyType::number, "first loss scale of the fp16 modes",
-                        Range{.least = 0, .greatest = std::numeric_limits<float>::max(), .least_allowed = false},
-                        &PytorchScaler::initial_scale);
-  return {
-      also(std::move(init), {"initial_scale", "init_scale"}),
-      also(scaler_key("train.scaler.growth", KeyType::number, "factor by which it grows", more_than(1),
-                      &PytorchScaler::growth_factor),
-           {"growth_factor"}),
-      also(scaler_key("train.scaler.backoff", KeyType::number, "factor on overflow",
-                      Range{.least = 0, .greatest = 1, .least_allowed = false, .greatest_allowed = false},
-                      &PytorchScaler::backoff_factor),
-           {"backoff_factor"}),
-      also(std::move(interval), {"growth_interval", "window"}),
-      fixed_scale_key(),
-  };
-}
-
 }  // namespace
 
 std::vector<Key> train_keys() {
   using engine::NonFinite;
   using engine::ScheduleKind;
+  using engine::WeightCopies;
   std::vector<Key> list = {
       also(integer_key("train.steps", "training steps", between(1, 1e9), in(&TrainConfig::steps)),
            {"max_steps", "iterations"}),
@@ -197,6 +147,13 @@ std::vector<Key> train_keys() {
   list.push_back(text_key("train.policy", "which operators autocast lowers", policies, in(&TrainConfig::policy)));
   list.push_back(
       texts_key("train.keep_fp32", "patterns of node names that stay fp32 (* and ?)", in(&TrainConfig::keep_fp32)));
+  list.push_back(flag_key("train.fusion", "operations that follow each other in one launch; the bits are the same",
+                          in(&TrainConfig::fusion)));
+  list.push_back(checkpoint_key());
+  list.push_back(choice_key<WeightCopies, 3>(
+      "train.weight_copies", "16-bit copies of weights: kept for the backward pass, cast again, or what the plan decides",
+      {{{"auto", WeightCopies::automatic}, {"keep", WeightCopies::keep}, {"recast", WeightCopies::recast}}},
+      [](Experiment& e) -> WeightCopies& { return e.train.weight_copies; }));
   for (Key& key : scaler_keys()) list.push_back(std::move(key));
   return list;
 }

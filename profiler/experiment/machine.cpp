@@ -86,8 +86,8 @@ json libraries(const Device& device) {
 json environment() {
   json all = json::object();
   for (const char* name :
-       {"OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_PLACES", "OMP_WAIT_POLICY", "GOMP_CPU_AFFINITY", "ULPSCOPE_ISA",
-        "DNNL_MAX_CPU_ISA", "ONEDNN_MAX_CPU_ISA", "CUDA_VISIBLE_DEVICES", "NVIDIA_TF32_OVERRIDE"}) {
+       {"OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_PLACES", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "GOMP_CPU_AFFINITY",
+        "ULPSCOPE_ISA", "DNNL_MAX_CPU_ISA", "ONEDNN_MAX_CPU_ISA", "CUDA_VISIBLE_DEVICES", "NVIDIA_TF32_OVERRIDE"}) {
     if (const char* value = std::getenv(name)) all["variables"][name] = value;
   }
   if (const auto governor = first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"))

@@ -33,14 +33,13 @@ reports::Phase report_phase(engine::Phase phase) {
 }
 
 /// Parameters are the master weights where a 16-bit copy of them is made.
-reports::TensorRole report_role(const Graph& graph, const Value& value) {
+reports::TensorRole report_role(const Value& value, bool has_copies) {
   switch (value.role) {
     case Role::input:
     case Role::constant:
       return reports::TensorRole::input;
     case Role::parameter:
-      return graph.with_role(Role::weight_copy).empty() ? reports::TensorRole::weight
-                                                        : reports::TensorRole::master_weight;
+      return has_copies ? reports::TensorRole::master_weight : reports::TensorRole::weight;
     case Role::weight_copy:
       return reports::TensorRole::weight;
     case Role::gradient:
@@ -67,7 +66,8 @@ std::int64_t bytes_of(const Graph& graph, const std::vector<ValueId>& values) {
   return bytes;
 }
 
-reports::NodeRecord node_record(const Graph& graph, std::int32_t index, reports::PlanId plan) {
+reports::NodeRecord node_record(const engine::StepPlan& step, std::int32_t index, reports::PlanId plan) {
+  const Graph& graph = step.graph;
   const Node& node = graph.node(engine::NodeId{index});
   reports::NodeRecord record;
   record.plan = plan;
@@ -76,7 +76,11 @@ reports::NodeRecord node_record(const Graph& graph, std::int32_t index, reports:
   record.operation = node.op->name;
   record.name = node.name;
   record.phase = report_phase(node.phase);
-  record.attributes_json = attributes_json(node.attributes);
+  engine::Attributes attributes = node.attributes;
+  const engine::FusionGroup* group = step.memory.fusion.group(engine::NodeId{index});
+  if (group != nullptr) attributes.set("launched_with", graph.node(group->lead).name);
+  record.attributes_json = attributes_json(attributes);
+  record.materialised = node.outputs.empty() || step.memory.fusion.stored[static_cast<std::size_t>(node.outputs.front().index)];
   for (const ValueId id : node.inputs) record.inputs.push_back(signature(graph.value(id)));
   for (const ValueId id : node.outputs) record.outputs.push_back(signature(graph.value(id)));
   record.compute_format = compute_format(graph, node);
@@ -115,18 +119,20 @@ std::string attributes_json(const engine::Attributes& attributes) {
 
 void record_plan(const engine::StepPlan& plan, reports::PlanId id, const Sink& sink) {
   const Graph& graph = plan.graph;
-  for (std::int32_t i = 0; i < graph.node_count(); ++i) sink(node_record(graph, i, id));
+  for (std::int32_t i = 0; i < graph.node_count(); ++i) sink(node_record(plan, i, id));
+  const bool has_copies = !graph.with_role(Role::weight_copy).empty();
   for (std::int32_t i = 0; i < graph.value_count(); ++i) {
     const Value& value = graph.value(ValueId{i});
     reports::TensorRecord tensor;
     tensor.plan = id;
     tensor.id = static_cast<reports::TensorId>(i);
     tensor.name = value.name;
-    tensor.role = report_role(graph, value);
+    tensor.role = report_role(value, has_copies);
     if (value.producer) tensor.node = static_cast<reports::NodeId>(value.producer.index);
     tensor.output = output_position(graph, value, ValueId{i});
     tensor.shape = dimensions(value.shape);
     tensor.format = name(value.format);
+    tensor.materialised = plan.memory.fusion.stored[static_cast<std::size_t>(i)];
     sink(tensor);
   }
   for (std::int32_t i = 0; i < graph.node_count(); ++i) {

@@ -8,6 +8,7 @@
 #include "profiler/experiment/json_text.h"
 #include "profiler/experiment/keys.h"
 #include "profiler/experiment/machine.h"
+#include "profiler/experiment/savings_record.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -39,7 +40,7 @@ std::string loss_scaling_words(const engine::Mode& mode, const engine::TrainConf
   if (!engine::scales_loss(mode, train)) return "none";
   if (const auto* fixed = std::get_if<scaling::FixedScaling>(&train.scaler))
     return fmt::format("fixed:{:g}", fixed->scale);
-  return "dynamic";
+  return fmt::format("dynamic:{}", scaling::name(train.scaler));
 }
 
 reports::ExperimentRecord experiment_record(const Experiment& experiment, const std::string& command_line) {
@@ -88,7 +89,7 @@ reports::RunRecord run_record(const Experiment& experiment, const RunInfo& run, 
   record.optimizer = experiment.train.optimizer.kind == engine::OptimizerKind::adamw ? "adamw" : "sgd";
   record.loss_scaling = loss_scaling_words(run.mode, experiment.train);
   record.time_provenance = time_provenance(device, run.mode);
-  record.attributes_json = json_text({{"train", settings_json(experiment, "train")}});
+  record.attributes_json = json_text({{"train", settings_json(experiment, "train")}, {"memory", savings_json(plan)}});
   return record;
 }
 

@@ -204,6 +204,11 @@ class SingleRun {
     for (std::int64_t i = 0; i < run_.steps; ++i) {
       const engine::StepResult result = trainer.step();
       faults_.guard("progress", [&] { watcher_.step(run_, result, seconds_since(begin)); });
+      if (result.stopped && result.scale_event == scaling::ScaleEvent::gave_up) {
+        return {RunStatus::failed, fmt::format("step {} overflowed at the loss scale {:g}, the lowest of the policy {}",
+                                               result.iteration + 1, result.loss_scale,
+                                               scaling::name(experiment_.train.scaler))};
+      }
       if (result.stopped) {
         return {RunStatus::failed, fmt::format("a gradient is not finite in step {}, and {} has no loss scaler "
                                                "(train.non_finite = \"stop\")",

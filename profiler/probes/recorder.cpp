@@ -1,7 +1,6 @@
 #include "profiler/probes/recorder.h"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 namespace ulpscope::profiler {
 
@@ -42,15 +41,15 @@ void Recorder::record(const engine::StepResult& result) {
 
 void Recorder::record_events(const engine::StepResult& result) {
   if (!result.finite) {
-    const nlohmann::json detail = {{"what", "a parameter gradient is not finite"}, {"applied", !result.skipped}};
-    push_event(result.iteration, event_kind::overflow, result.gradient_norm, detail.dump());
+    push_event(result.iteration, event_kind::overflow, result.gradient_norm,
+               {.what = "a parameter gradient is not finite", .applied = !result.skipped});
   }
   if (result.skipped && !result.stopped) {
     push_event(result.iteration, event_kind::skip, loss_scaling_ ? reports::Number(result.loss_scale) : std::nullopt);
   }
   if (loss_scaling_ && result.next_loss_scale != result.loss_scale) {
-    const nlohmann::json detail = {{"from", result.loss_scale}, {"to", result.next_loss_scale}};
-    push_event(result.iteration, event_kind::scale_change, result.next_loss_scale, detail.dump());
+    push_event(result.iteration, event_kind::scale_change, result.next_loss_scale,
+               {.from = result.loss_scale, .to = result.next_loss_scale});
   }
   if (result.stopped) push_event(result.iteration, event_kind::stop, result.loss);
 }
@@ -64,18 +63,18 @@ void Recorder::watch_for_divergence(const engine::StepResult& result) {
     if (steps_above_ < runaway_steps) return;
   }
   diverged_at_ = result.iteration;
-  nlohmann::json detail = {{"what", std::isfinite(loss) ? "the loss has run away" : "the loss is not finite"}};
-  if (first_loss_) detail["first_loss"] = *first_loss_;
-  push_event(result.iteration, event_kind::divergence, loss, detail.dump());
+  push_event(result.iteration, event_kind::divergence, loss,
+             {.what = std::isfinite(loss) ? "the loss has run away" : "the loss is not finite", .first_loss = first_loss_});
 }
 
-void Recorder::push_event(std::int64_t step, const char* kind, reports::Number value, std::string detail_json) {
+void Recorder::push_event(std::int64_t step, const char* kind, reports::Number value,
+                          const reports::EventDetail& detail) {
   reports::EventRecord event;
   event.run = run_;
   event.step = step;
   event.kind = kind;
   event.value = value;
-  event.detail_json = std::move(detail_json);
+  event.detail = detail;
   sink_(event);
 }
 

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "engine/topics.h"
 #include "profiler/probes/faults.h"
@@ -16,7 +15,8 @@ inline constexpr double runaway_ratio = 2.0;
 inline constexpr std::int64_t runaway_steps = 5;
 
 /// One record for each step, and events: overflow and skip (a gradient was not finite), scale change, divergence (the
-/// loss of an applied step is not finite, or has run away), stop.
+/// loss of an applied step is not finite, or has run away), stop. Allocates nothing and calls nothing of the system, if
+/// the sink does not: names of event kinds are short enough for a string without memory of its own.
 class Recorder {
  public:
   /// loss_scaling: the mode has a scaler; without one the loss scale is not recorded. All must outlive the recorder.
@@ -33,7 +33,7 @@ class Recorder {
   void record(const engine::StepResult& result);
   void record_events(const engine::StepResult& result);
   void watch_for_divergence(const engine::StepResult& result);
-  void push_event(std::int64_t step, const char* kind, reports::Number value, std::string detail_json = "");
+  void push_event(std::int64_t step, const char* kind, reports::Number value, const reports::EventDetail& detail = {});
 
   using Clock = std::chrono::steady_clock;
   Sink sink_;

@@ -6,26 +6,34 @@
 namespace ulpscope::profiler {
 
 NodeClock::NodeClock(engine::Topics& topics, Faults& faults, std::int32_t nodes, std::int64_t first, std::int64_t every)
-    : topics_(topics), faults_(faults), first_(first), every_(every), sums_(static_cast<std::size_t>(nodes)) {
+    : faults_(faults), first_(first), every_(every), sums_(static_cast<std::size_t>(nodes)) {
   on_step_begin_ = topics.step_begin.subscribe(
       [this](const engine::StepBegin& step) { faults_.guard("node clock", [&] { begin_step(step.iteration); }); });
-  on_step_end_ = topics.step_end.subscribe([this](const engine::StepResult&) {
-    on_node_begin_.end();
-    on_node_end_.end();
-  });
+  on_step_end_ = topics.step_end.subscribe([this](const engine::StepResult&) { pause(); });
+  on_node_begin_ = topics.node_begin.subscribe([this](const engine::NodeEvent&) { begin_ = Clock::now(); });
+  on_node_end_ = topics.node_end.subscribe([this](const engine::NodeEvent& event) { end_node(event); });
+  pause();
+}
+
+// Subscriptions that come and go would allocate in the middle of a step.
+void NodeClock::pause() {
+  on_node_begin_.pause();
+  on_node_end_.pause();
 }
 
 void NodeClock::begin_step(std::int64_t iteration) {
   if (iteration < first_ || (iteration - first_) % every_ != 0) return;
   ++sampled_steps_;
-  on_node_begin_ = topics_.node_begin.subscribe([this](const engine::NodeEvent&) { begin_ = Clock::now(); });
-  on_node_end_ = topics_.node_end.subscribe([this](const engine::NodeEvent& event) {
-    const Clock::time_point end = Clock::now();
-    if (event.node.index < 0 || static_cast<std::size_t>(event.node.index) >= sums_.size()) return;
-    Sum& sum = sums_[static_cast<std::size_t>(event.node.index)];
-    ++sum.calls;
-    sum.seconds += std::chrono::duration<double>(end - begin_).count();
-  });
+  on_node_begin_.resume();
+  on_node_end_.resume();
+}
+
+void NodeClock::end_node(const engine::NodeEvent& event) {
+  const Clock::time_point end = Clock::now();
+  if (event.node.index < 0 || static_cast<std::size_t>(event.node.index) >= sums_.size()) return;
+  Sum& sum = sums_[static_cast<std::size_t>(event.node.index)];
+  ++sum.calls;
+  sum.seconds += std::chrono::duration<double>(end - begin_).count();
 }
 
 std::vector<reports::NodeTiming> NodeClock::timings(reports::RunId run, reports::Provenance provenance) const {

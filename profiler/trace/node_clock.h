@@ -13,7 +13,8 @@ namespace ulpscope::profiler {
 /// Nodes are timed in one step of this many, so that the clock costs next to nothing.
 inline constexpr std::int64_t clock_every = 10;
 
-/// Listens to nodes only in the steps it samples; in the others the engine's node topics have no listener.
+/// Listens to nodes only in the steps it samples; in the others nobody hears the engine's node topics. Allocates nothing
+/// and calls nothing of the system while it listens.
 class NodeClock {
  public:
   /// Samples step `first` and every `every`-th after it. All must outlive the clock.
@@ -33,8 +34,9 @@ class NodeClock {
     double seconds = 0.0;
   };
   void begin_step(std::int64_t iteration);
+  void end_node(const engine::NodeEvent& event);
+  void pause();
 
-  engine::Topics& topics_;
   Faults& faults_;
   std::int64_t first_, every_;
   std::vector<Sum> sums_;

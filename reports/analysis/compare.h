@@ -23,7 +23,7 @@ struct ModeResult {
   std::string tag{};  ///< "A", "B" … if there are several settings (see Comparison), else empty
   std::string device{};
   std::string device_kind{};
-  std::string loss_scaling{};  ///< "none", "dynamic" …
+  std::string loss_scaling{};  ///< "none", "dynamic:pytorch" …
   bool emulated = false;
   std::vector<RunResult> runs{};            ///< by seed
   std::vector<std::string> non_standard{};  ///< knobs of any of its runs

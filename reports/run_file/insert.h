@@ -35,21 +35,26 @@ class Inserter {
 
   /// Inserts a row, or replaces the row with the same key. Throws SqliteError.
   void insert(const Record& record) {
-    std::optional<Statement>& slot = statements_[record.index()];
-    std::visit(
-        [&](const auto& row) {
-          using R = std::decay_t<decltype(row)>;
-          if (!slot) slot.emplace(*database_, insert_sql<R>());
-          slot->reset();
-          int index = 0;
-          Table<R>::columns(row, [&](const char*, const auto& member) { slot->bind(index++, member); });
-          slot->step();
-          slot->reset();  // a statement left open would keep the transaction from ending
-        },
-        record);
+    std::visit([&](const auto& row) { insert_row(statements_[record.index()], row); }, record);
   }
 
  private:
+  template <class R>
+  void insert_row(std::optional<Statement>& slot, const R& row) {
+    if (!slot) slot.emplace(*database_, insert_sql<R>());
+    slot->reset();
+    int index = 0;
+    Table<R>::columns(row, [&](const char*, const auto& member) { slot->bind(index++, member); });
+    slot->step();
+    slot->reset();  // a statement left open would keep the transaction from ending
+  }
+  void insert_row(std::optional<Statement>& slot, const EventRecord& event) {
+    if (!event.detail_json.empty()) return insert_row<EventRecord>(slot, event);
+    EventRecord row = event;
+    row.detail_json = to_json(event.detail);
+    insert_row<EventRecord>(slot, row);
+  }
+
   const Database* database_;
   std::vector<std::optional<Statement>> statements_;
 };

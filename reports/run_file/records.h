@@ -66,7 +66,7 @@ struct RunRecord {
   Count context{};        ///< tokens of a sequence; unknown for models without one
   Count threads{};
   std::string optimizer{};     ///< "adamw"
-  std::string loss_scaling{};  ///< "none", "dynamic", "fixed:1024"
+  std::string loss_scaling{};  ///< "none", "dynamic:pytorch", "fixed:1024"
   /// What the wall seconds of this run are: measured, or emulated where the mode is carried out in software.
   Provenance time_provenance = Provenance::unknown;
   std::string attributes_json{};  ///< anything else
@@ -213,6 +213,17 @@ struct TensorStatsRecord {
   std::optional<ExponentHistogram> histogram{};
 };
 
+/// Facts about an event from which its JSON can be made later: noting them allocates nothing.
+struct EventDetail {
+  const char* what = nullptr;  ///< in words; a literal
+  std::optional<bool> applied{};
+  Number from{};
+  Number to{};
+  Number first_loss{};
+};
+/// An object with those that are there; "" if none is.
+std::string to_json(const EventDetail& detail);
+
 /// Something that happened. Kinds are those of event_kind below; later versions may add to them.
 struct EventRecord {
   RunId run{};
@@ -223,6 +234,7 @@ struct EventRecord {
   Number value{};  ///< what the kind says: the new loss scale, the magnitude that overflowed …
   Provenance provenance = Provenance::counted;
   std::string detail_json{};
+  EventDetail detail{};  ///< not a column: written as detail_json if that is empty. A reader leaves it empty
 };
 namespace event_kind {
 inline constexpr const char* overflow = "overflow";          ///< a value became infinite or NaN

@@ -2,7 +2,7 @@
 //
 //   RunFileWriter writer("gpt.ulp", {.overwrite = true});
 //   writer.push(ExperimentRecord{…});
-//   writer.push(StepRecord{…});       // any thread; a brief lock, no SQL
+//   writer.push(StepRecord{…});       // any thread, in the middle of a step: no lock, no allocation, no system call
 //   writer.close();                   // one file remains; throws what went wrong on the way
 //
 // The file is in write-ahead mode until it is closed, so readers can follow; at least once a second everything pushed
@@ -45,9 +45,9 @@ class RunFileWriter {
   RunFileWriter(const RunFileWriter&) = delete;
   RunFileWriter& operator=(const RunFileWriter&) = delete;
 
-  /// Hands a record over; may be called from any thread. When the queue is full, statistics (is_statistic() in
+  /// Hands a record over (record_queue.h says how little that takes); may be called from any thread. When the queue is full, statistics (is_statistic() in
   /// record_queue.h) are dropped and counted; any other record displaces a waiting statistic, and waits for the thread
-  /// if there is none. After close() it throws Error.
+  /// if there is none, which is counted ("throttled" in completeness). After close() it throws Error.
   void push(Record record);
 
   /// Waits until everything pushed before is committed, or a try at it has failed.

@@ -21,6 +21,8 @@ const std::array<const char*, record_kinds>& tables() {
   return names;
 }
 
+constexpr const char* queue_subject = "recording";
+
 // Counts of a kind of loss that a file to be added to already holds.
 RecordCounts losses_in(const Database& database, const char* kind) {
   RecordCounts counts{};
@@ -35,6 +37,15 @@ RecordCounts losses_in(const Database& database, const char* kind) {
       if (subject == tables()[i]) counts[i] = count.value_or(0);
   }
   return counts;
+}
+
+// How often a recording before this one waited for the queue.
+std::int64_t waits_in(const Database& database) {
+  Statement statement(database, "SELECT sum(count) FROM completeness WHERE run IS NULL AND kind = 'throttled' AND subject = ?");
+  statement.bind(0, queue_subject);
+  Count count;
+  if (statement.step()) statement.read(0, count);
+  return count.value_or(0);
 }
 
 constexpr std::size_t most_in_a_transaction = 4096;
@@ -56,6 +67,7 @@ RunFileWriter::Thread::Thread(const std::string& path, const WriterOptions& opti
       inserter_(file_.database),
       dropped_earlier_(losses_in(file_.database, "dropped")),
       lost_earlier_(losses_in(file_.database, "lost")),
+      waits_earlier_(waits_in(file_.database)),
       queue_(options.queue_capacity),
       thread_([this] { run(); }) {}
 
@@ -253,13 +265,22 @@ void RunFileWriter::Thread::write_losses() {
   lost_written_ = lost_;
 }
 
+void RunFileWriter::Thread::write_remarks() {
+  if (made_up_for_ > 0 && total(lost_) == 0)
+    inserter_.insert(CompletenessRecord{.kind = "note",
+                                        .subject = "writing",
+                                        .count = made_up_for_,
+                                        .detail = "times that writing failed for a while; nothing is missing"});
+  if (queue_.waits() > 0)
+    inserter_.insert(CompletenessRecord{.kind = "throttled",
+                                        .subject = queue_subject,
+                                        .count = waits_earlier_ + queue_.waits(),
+                                        .detail = "records that had to wait for room in the queue; nothing is missing"});
+}
+
 void RunFileWriter::Thread::finish() {
   try {
-    if (made_up_for_ > 0 && total(lost_) == 0)
-      inserter_.insert(CompletenessRecord{.kind = "note",
-                                          .subject = "writing",
-                                          .count = made_up_for_,
-                                          .detail = "times that writing failed for a while; nothing is missing"});
+    write_remarks();
     leave_write_ahead_mode(file_, options_.busy_seconds);
   } catch (const std::exception& error) {
     keep_fault(error.what());

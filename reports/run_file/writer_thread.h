@@ -71,6 +71,7 @@ class RunFileWriter::Thread {
   void lose_statistics(const Records& records);
   void recovered();
   void finish();
+  void write_remarks();
   void keep_fault(const char* what) noexcept;
 
   const std::string path_;
@@ -79,6 +80,7 @@ class RunFileWriter::Thread {
   Inserter inserter_;
   const RecordCounts dropped_earlier_;  // what the file said when it was opened
   const RecordCounts lost_earlier_;
+  const std::int64_t waits_earlier_;
   RecordQueue queue_;
 
   mutable std::mutex mutex_;  // of fault_, written_, ended_

@@ -52,6 +52,27 @@ TEST(Topics, ListenersMayEndThemselvesAndOthersDuringAnEvent) {
   EXPECT_THAT(heard, ElementsAre("a", "b", "d", "b", "d"));
 }
 
+TEST(Topics, APausedListenerHearsNothingUntilItResumes) {
+  Topic<int> topic;
+  std::vector<int> heard;
+  Subscription s = topic.subscribe([&](int i) { heard.push_back(i); });
+  s.pause();
+  EXPECT_TRUE(topic.silent());
+  topic.publish(1);
+  {
+    const Subscription other = topic.subscribe([](int) {});
+    EXPECT_FALSE(topic.silent());
+  }
+  EXPECT_TRUE(topic.silent());
+  s.resume();
+  EXPECT_FALSE(topic.silent());
+  topic.publish(2);
+  EXPECT_THAT(heard, ElementsAre(2));
+  s.end();
+  s.resume();   // of nothing
+  EXPECT_TRUE(topic.silent());
+}
+
 TEST(Topics, ListenersMaySubscribeDuringAnEventAndHearTheNextOne) {
   Topic<int> topic;
   std::vector<int> late;

@@ -85,6 +85,8 @@ TEST(ExperimentFile, EveryKeyIsRead) {
     non_finite = "apply"
     policy = "torch_cpu"
     keep_fp32 = ["block0.*", "head"]
+    checkpoint = ["block*", "*.gelu"]
+    weight_copies = "recast"
     [train.scaler]
     init = 1024
     growth = 4
@@ -125,6 +127,8 @@ TEST(ExperimentFile, EveryKeyIsRead) {
   EXPECT_EQ(e.train.non_finite, engine::NonFinite::apply);
   EXPECT_EQ(e.train.policy, "torch_cpu");
   EXPECT_EQ(e.train.keep_fp32, (std::vector<std::string>{"block0.*", "head"}));
+  EXPECT_EQ(e.train.checkpoint, (std::vector<std::string>{"block*", "*.gelu"}));
+  EXPECT_EQ(e.train.weight_copies, engine::WeightCopies::recast);
   const auto& scaler = std::get<scaling::PytorchScaler>(e.train.scaler);
   EXPECT_EQ(scaler.initial_scale, 1024.0f);
   EXPECT_EQ(scaler.growth_factor, 4.0);
@@ -142,7 +146,9 @@ TEST(ExperimentFile, EveryKeyIsRead) {
 TEST(ExperimentFile, WrittenOutItReadsBackTheSame) {
   for (const char* toml :
        {"[data]\npath = 'a \"quoted\" \\path'\n[train]\nlr = 0.1\nepsilon = 1e-300\n[run]\nseed = 9007199254740992",
-        "[model]\nkind = 'mlp'\nactivation = 'tanh'\n[data]\npath = 'b'\n[train]\nkeep_fp32 = ['x*']\n",
+        "[model]\nkind = 'mlp'\nactivation = 'tanh'\n[data]\npath = 'b'\n[train]\nkeep_fp32 = ['x*']\ncheckpoint = ['a*', 'b']\n",
+        "[train]\ncheckpoint = 'blocks'\nweight_copies = 'keep'\n",
+        "[data]\npath = 'c'\n[train.scaler]\npolicy = 'deepspeed'\nhysteresis = 1\n",
         "[data]\npath = 'c'\n[train.scaler]\nfixed = 1\n[run]\noutput = 'ä.ulp'\n"}) {
     const Experiment once = build(toml);
     const std::string written = to_toml(once);
@@ -237,6 +243,28 @@ TEST(ExperimentFile, AScaleIsFixedOrDynamic) {
   EXPECT_THAT(mistake_in("[train.scaler]\nfixed = 8\ninterval = 3\n"),
               HasSubstr("train.scaler.interval does not go with"));
   EXPECT_EQ(std::get<scaling::FixedScaling>(build("[train.scaler]\nfixed = 8\n").train.scaler).scale, 8.0f);
+  EXPECT_EQ(std::get<scaling::FixedScaling>(build("[train.scaler]\nfixed = 8\npolicy = 'fixed'\n").train.scaler).scale, 8.0f);
+  // The policy comes first, wherever it stands.
+  const auto deepspeed = std::get<scaling::DeepspeedScaler>(build("[train.scaler]\nhysteresis = 3\npolicy = 'deepspeed'\n").train.scaler);
+  EXPECT_EQ(deepspeed.hysteresis, 3);
+  EXPECT_EQ(deepspeed.growth_interval, 1000);
+  EXPECT_THAT(mistake_in("[train.scaler]\npolicy = 'apex'\nbackoff = 0.5\n"),
+              HasSubstr("train.scaler.backoff: the policy apex has no backoff; it has init, interval, floor, cap"));
+  EXPECT_THAT(mistake_in("[train.scaler]\npolicy = 'apx'\n"), HasSubstr("apex"));
+}
+
+TEST(ExperimentFile, CheckpointTakesAWordOrPatterns) {
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(build("").train.checkpoint, Words{});
+  EXPECT_THAT(to_toml(build("")), AllOf(HasSubstr("checkpoint = \"none\"\n"), HasSubstr("weight_copies = \"auto\"\n")));
+  EXPECT_EQ(build("[train]\ncheckpoint = 'none'\n").train.checkpoint, Words{});
+  EXPECT_EQ(build("[train]\ncheckpoint = 'blocks'\n").train.checkpoint, Words{"blocks"});
+  EXPECT_EQ(build("[train]\ncheckpoint = ['block0.*', '*.ln?']\n").train.checkpoint, (Words{"block0.*", "*.ln?"}));
+  EXPECT_THAT(mistake_in("[train]\ncheckpoint = ['none', 'block*']\n"),
+              AllOf(StartsWith("dir/gpt.toml:2: train.checkpoint: "), HasSubstr("it takes none, blocks, or patterns")));
+  EXPECT_THAT(mistake_in("[train]\ncheckpoint = true\n"), HasSubstr("a text or a list of texts"));
+  EXPECT_THAT(mistake_in("[train]\ngradient_checkpointing = true\n"), HasSubstr("did you mean train.checkpoint?"));
+  EXPECT_THAT(mistake_in("[train]\nweight_copies = 'kept'\n"), HasSubstr("did you mean \"keep\"?"));
 }
 
 TEST(ExperimentFile, APatternThatMatchesNothingIsBlamedOnItsPlace) {
@@ -248,6 +276,9 @@ TEST(ExperimentFile, APatternThatMatchesNothingIsBlamedOnItsPlace) {
   EXPECT_EQ(refused(settings), "a.toml:2: train.keep_fp32: 'x' matches no node");
   settings.add_words("train.keep_fp32", "x", "--keep_fp32 x");
   EXPECT_EQ(refused(settings), "--keep_fp32 x: train.keep_fp32: 'x' matches no node") << "the last counts";
+  settings.add_words("train.checkpoint", "y", "--checkpoint y");
+  EXPECT_EQ(mistake([&] { settings.placed([] { throw UsageError("checkpoint: 'y' saves nothing"); }); }),
+            "--checkpoint y: train.checkpoint: 'y' saves nothing");
   EXPECT_EQ(mistake([&] { settings.placed([] { throw UsageError("no data"); }); }), "no data");
 }
 

@@ -49,6 +49,9 @@ TEST(NodeClock, OutsideTheSampleNobodyListensToNodes) {
   EXPECT_TRUE(topics.node_begin.silent());
   topics.step_begin.publish({1});
   EXPECT_FALSE(topics.node_begin.silent());
+  topics.step_end.publish({});
+  EXPECT_TRUE(topics.node_begin.silent());
+  EXPECT_TRUE(topics.node_end.silent());
 }
 
 TEST(NodeClock, NodesThatNeverRanHaveNoRow) {

@@ -292,6 +292,34 @@ TEST_F(ProgramTest, PlanReadsWellAt80Columns) {
   EXPECT_EQ(flops, totals) << "every node is in a total";
 }
 
+TEST_F(ProgramTest, PlanSaysWhatCheckpointingSaves) {
+  const auto plan = [&](std::vector<std::string> more) {
+    std::vector<std::string> words{"plan", file("tiny.toml"), "--mode", "bf16"};
+    words.insert(words.end(), more.begin(), more.end());
+    return ulpscope(words);
+  };
+  const Result text = plan({"--checkpoint", "blocks"});
+  ASSERT_EQ(text.code, exit_ok) << text.err;
+  std::istringstream lines(text.out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(columns(line), text_width) << line;
+  EXPECT_THAT(text.out, AllOf(HasSubstr("recomputed: activation checkpointing"), HasSubstr("Checkpointing of block0"),
+                              HasSubstr("16-bit copies of weights: ")));
+  EXPECT_THAT(plan({}).out, Not(HasSubstr("Checkpointing")));
+  const auto memory = [](const Result& result) { return nlohmann::json::parse(result.out)["memory"]; };
+  const auto with = memory(plan({"--checkpoint", "blocks", "--json"})), without = memory(plan({"--json"}));
+  const auto& saved = with["savings"]["checkpointing"];
+  EXPECT_EQ(saved["segments"][0], "block0");
+  EXPECT_EQ(saved["peak_bytes"], with["persistent_bytes"].get<int>() + with["arena_bytes"].get<int>());
+  EXPECT_EQ(saved["peak_bytes_without"], without["persistent_bytes"].get<int>() + without["arena_bytes"].get<int>());
+  EXPECT_LT(saved["kept_bytes"], saved["kept_bytes_without"]);
+  EXPECT_GT(saved["flops_again"], 0.0);
+  EXPECT_FALSE(without["savings"].contains("checkpointing"));
+  EXPECT_EQ(without["savings"]["weight_copies"].size(), 6u);
+  for (const char* command : {"plan", "run"})
+    EXPECT_THAT(mistake({command, file("tiny.toml"), "--checkpoint", "block"}),
+                AllOf(HasSubstr("--checkpoint block: train.checkpoint: 'block' matches no node"), HasSubstr("nearest is 'blocks'")));
+}
+
 TEST_F(ProgramTest, HelpVersionDevices) {
   const Result version = ulpscope({"--version"});
   EXPECT_EQ(version.code, exit_ok);

@@ -22,7 +22,9 @@ namespace {
 
 using reports::RunFileReader;
 using reports::RunFileWriter;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 /// A folder of its own with a text of some kilobytes in it.
 class RunnerTest : public ::testing::Test {
@@ -88,7 +90,7 @@ TEST_F(RunnerTest, TwoModesThreeStepsGiveTheirRows) {
   EXPECT_EQ(runs[0].loss_scaling, "none");
   EXPECT_EQ(runs[0].time_provenance, reports::Provenance::measured);
   EXPECT_EQ(runs[1].mode, "fp16");
-  EXPECT_EQ(runs[1].loss_scaling, "dynamic");
+  EXPECT_EQ(runs[1].loss_scaling, "dynamic:pytorch");
   EXPECT_EQ(runs[1].time_provenance, reports::Provenance::emulated) << "no speed may be claimed from it";
   for (const auto& r : runs) {
     EXPECT_EQ(r.status, reports::RunStatus::finished);
@@ -127,7 +129,7 @@ TEST_F(RunnerTest, TheLedgerIsTheDevicesPeakToTheByte) {
       EXPECT_EQ(sum, row.total_bytes) << r.mode << ' ' << reports::name(row.kind);
       totals[row.kind] = sum;
       const auto master = row.bytes[static_cast<std::size_t>(reports::MemoryCategory::master_weights)].value();
-      EXPECT_EQ(master > 0, r.loss_scaling == "dynamic" || r.mode.starts_with("bf16")) << r.mode;
+      EXPECT_EQ(master > 0, r.loss_scaling == "dynamic:pytorch" || r.mode.starts_with("bf16")) << r.mode;
     }
     EXPECT_EQ(totals.size(), 2u) << "the prediction and the peak";
     EXPECT_EQ(totals[reports::MemoryKind::peak], totals[reports::MemoryKind::predicted]) << r.mode;
@@ -317,6 +319,30 @@ TEST_F(RunnerTest, TheScalersSettingsAreAmongThoseOfTheTraining) {
   const std::string train = RunFileReader(path()).runs().at(0).attributes_json;
   EXPECT_THAT(train, HasSubstr("\"scaler\":{"));
   EXPECT_THAT(train, HasSubstr("\"init\":1024"));
+}
+
+TEST_F(RunnerTest, WhatIsComputedAgainIsInTheRunFile) {
+  EXPECT_EQ(run(experiment({"run.modes=fp32,bf16", "run.timing_steps=0", "train.checkpoint=blocks",
+                            "train.weight_copies=recast"}))
+                .finished,
+            2);
+  const RunFileReader file(path());
+  for (const auto& r : file.runs()) {
+    EXPECT_THAT(r.attributes_json, AllOf(HasSubstr("\"checkpoint\":\"blocks\""), HasSubstr("\"segments\":[\"block0\"")));
+    EXPECT_EQ(r.attributes_json.find("\"chosen\":\"recast\"") != std::string::npos, r.mode == "bf16");
+    int again = 0;
+    for (const auto& node : file.nodes(*r.plan)) {
+      if (!node.name.ends_with(".again")) continue;
+      ++again;
+      EXPECT_EQ(node.phase, reports::Phase::backward);
+      EXPECT_THAT(node.format_reason, StartsWith("recomputed: ")) << node.name;
+      EXPECT_THAT(node.attributes_json, HasSubstr("\"recomputes\":\"" + node.name.substr(0, node.name.size() - 6) + "\""));
+    }
+    EXPECT_GT(again, 5);
+    std::map<reports::MemoryKind, std::int64_t> totals;
+    for (const auto& row : file.memory(r.id)) totals[row.kind] = row.total_bytes.value();
+    EXPECT_EQ(totals[reports::MemoryKind::peak], totals[reports::MemoryKind::predicted]);
+  }
 }
 
 TEST_F(RunnerTest, ModesThatDoNotFitTogetherAreTimedOneAfterTheOther) {

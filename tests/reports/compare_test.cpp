@@ -98,7 +98,7 @@ TEST_F(Compare, FinalBestAndHeldOut) {
 
 TEST_F(Compare, CountsStepsAndFollowsTheScale) {
   MadeUpRun run = made_up("fp16", 1, 2.0);
-  run.run.loss_scaling = "dynamic";
+  run.run.loss_scaling = "dynamic:pytorch";
   run.scale = [](std::int64_t i) { return i < 3 ? 65536.0 : i < 15 ? 32768.0 : 131072.0; };
   run.overflow = [](std::int64_t i) { return i == 2; };
   MadeUpRun other = run;

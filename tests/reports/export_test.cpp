@@ -88,7 +88,7 @@ class Export : public Scratch {
       fp32.step_seconds = {0.010, 0.011, 0.012, 0.013, 0.014};
       fp32.peak_bytes = 4 << 20;
       MadeUpRun fp16 = made_up("fp16", seed, 1.75 + 0.125 * static_cast<double>(seed) + 0.5);
-      fp16.run.loss_scaling = "dynamic";
+      fp16.run.loss_scaling = "dynamic:pytorch";
       fp16.scale = [](std::int64_t i) { return i < 3 ? 65536.0 : 32768.0; };
       fp16.overflow = [](std::int64_t i) { return i == 2; };
       fp16.step_seconds = {0.020, 0.022, 0.024, 0.026, 0.028};

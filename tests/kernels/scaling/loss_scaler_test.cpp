@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -61,8 +62,7 @@ TEST(LossScaler, FixedAndNoneNeverMove) {
 }
 
 // '1' is a step with an overflow; the result is log2 of the scale after each step.
-std::vector<int> trace(std::string_view pattern) {
-  const Policy policy = PytorchScaler{65536.0f, 2.0, 0.5, 4};
+std::vector<int> trace(const Policy& policy, std::string_view pattern) {
   ScalerState state = initial_state(policy);
   std::vector<int> exponents;
   for (const char step : pattern) {
@@ -72,10 +72,129 @@ std::vector<int> trace(std::string_view pattern) {
   return exponents;
 }
 
-TEST(LossScaler, WorkedTraces) {  // checked against the update code of the frameworks
-  EXPECT_THAT(trace("1001001001000000"), ElementsAre(15, 15, 15, 14, 14, 14, 13, 13, 13, 12, 12, 12, 12, 13, 13, 13));
-  EXPECT_THAT(trace("1110000100001000000001"),
-              ElementsAre(15, 14, 13, 13, 13, 13, 14, 13, 13, 13, 13, 14, 13, 13, 13, 13, 14, 14, 14, 14, 15, 14));
+/// Start 2^16, window 4.
+template <class P>
+P in_fours(P policy = {}) {
+  policy.initial_scale = 65536.0f;
+  policy.growth_interval = 4;
+  return policy;
+}
+
+// Checked against the update code of the frameworks (NUMERICS 3.2).
+TEST(LossScaler, WorkedTraces) {
+  constexpr std::string_view first = "1001001001000000", second = "1110000100001000000001";
+  const std::vector<int> halving = {15, 15, 15, 14, 14, 14, 13, 13, 13, 12, 12, 12, 12, 13, 13, 13};
+  const std::vector<int> hysteresis = {16, 16, 16, 15, 15, 15, 14, 14, 14, 13, 13, 13, 13, 14, 14, 14};
+  EXPECT_EQ(trace(in_fours<PytorchScaler>(), first), halving);
+  EXPECT_EQ(trace(in_fours<TensorflowScaler>(), first), halving);
+  EXPECT_EQ(trace(in_fours<KerasScaler>(), first), halving);
+  EXPECT_EQ(trace(in_fours<FairseqScaler>(), first), halving);
+  EXPECT_EQ(trace(in_fours<MegatronScaler>(), first), hysteresis);
+  EXPECT_EQ(trace(in_fours<DeepspeedScaler>(), first), hysteresis);
+  EXPECT_THAT(trace(in_fours(DeepspeedScaler{.consecutive_hysteresis = true}), first),
+              ElementsAre(16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 17, 17, 17));
+  EXPECT_THAT(trace(in_fours(FairseqScaler{.tolerance = 0.5}), first),
+              ElementsAre(15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 16, 16, 16));
+
+  const std::vector<int> falling = {15, 14, 13, 13, 13, 13, 14, 13, 13, 13, 13, 14, 13, 13, 13, 13, 14, 14, 14, 14, 15, 14};
+  const std::vector<int> climbing = {16, 15, 14, 14, 14, 14, 15, 15, 15, 15, 15, 16, 16, 16, 16, 16, 17, 17, 17, 17, 18, 18};
+  EXPECT_EQ(trace(in_fours<PytorchScaler>(), second), falling);
+  EXPECT_EQ(trace(in_fours<TensorflowScaler>(), second), falling);
+  EXPECT_EQ(trace(in_fours<FairseqScaler>(), second), falling);
+  EXPECT_EQ(trace(in_fours<MegatronScaler>(), second), climbing);
+  EXPECT_EQ(trace(in_fours<DeepspeedScaler>(), second), climbing);
+  EXPECT_EQ(trace(in_fours(DeepspeedScaler{.consecutive_hysteresis = true}), second), climbing);
+}
+
+TEST(LossScaler, DefaultsAreTheFrameworks) {
+  EXPECT_EQ(initial_state(ApexScaler{}).scale, 0x1p16f);
+  EXPECT_EQ(initial_state(DeepspeedScaler{}).scale, 0x1p16f);
+  EXPECT_EQ(initial_state(MegatronScaler{}).scale, 0x1p32f);
+  EXPECT_EQ(initial_state(FairseqScaler{}).scale, 0x1p7f);
+  EXPECT_EQ(initial_state(TensorflowScaler{}).scale, 0x1p15f);
+  EXPECT_EQ(initial_state(KerasScaler{}).scale, 0x1p15f);
+}
+
+/// Doublings of a scale that never overflows, in a number of steps.
+int growths(const Policy& policy, int steps, float& scale) {
+  ScalerState state = initial_state(policy);
+  int grown = 0;
+  for (int i = 0; i < steps; ++i) {
+    const Transition t = next(policy, state, false);
+    grown += t.event == ScaleEvent::grown ? 1 : 0;
+    state = t.state;
+  }
+  scale = state.scale;
+  return grown;
+}
+
+// case-29: what each policy makes of gradients that never overflow, from 2^16 with an interval of 1.
+TEST(LossScaler, GrowthWithoutEnd) {
+  float scale = 0.0f;
+  EXPECT_EQ(growths(KerasScaler{0x1p16f, 1}, 112, scale), 112);
+  EXPECT_TRUE(std::isinf(scale));   // unguarded
+  EXPECT_EQ(growths(KerasScaler{0x1p16f, 1}, 111, scale), 111);
+  EXPECT_EQ(scale, 0x1p127f);
+  growths(KerasScaler{0x1p16f, 2000}, 223999, scale);
+  EXPECT_FALSE(std::isinf(scale));
+  growths(KerasScaler{0x1p16f, 2000}, 224000, scale);
+  EXPECT_TRUE(std::isinf(scale));
+  EXPECT_EQ(growths(PytorchScaler{0x1p16f, 2.0, 0.5, 1}, 150, scale), 111);
+  EXPECT_EQ(scale, 0x1p127f);
+  EXPECT_EQ(growths(ApexScaler{.growth_interval = 1}, 150, scale), 8);
+  EXPECT_EQ(scale, 0x1p24f);
+  growths(TensorflowScaler{0x1p16f, 2.0, 1}, 150, scale);
+  EXPECT_EQ(scale, 0x1p127f);
+}
+
+/// Overflows in a row until the scale no longer falls.
+ScaleEvent fall(const Policy& policy, float& scale) {
+  ScalerState state = initial_state(policy);
+  for (int i = 0; i < 3000; ++i) {
+    const Transition t = next(policy, state, true);
+    if (t.event == ScaleEvent::gave_up) {
+      scale = t.state.scale;
+      return t.event;
+    }
+    state = t.state;
+  }
+  scale = state.scale;
+  return ScaleEvent::backed_off;
+}
+
+TEST(LossScaler, Floors) {
+  float scale = 0.0f;
+  EXPECT_EQ(fall(DeepspeedScaler{}, scale), ScaleEvent::gave_up);
+  EXPECT_EQ(scale, 1.0f);
+  EXPECT_EQ(fall(DeepspeedScaler{.stop_at_floor = false}, scale), ScaleEvent::backed_off);
+  EXPECT_EQ(scale, 1.0f);
+  EXPECT_EQ(fall(MegatronScaler{}, scale), ScaleEvent::backed_off);
+  EXPECT_EQ(scale, 1.0f);
+  EXPECT_EQ(fall(TensorflowScaler{}, scale), ScaleEvent::backed_off);
+  EXPECT_EQ(scale, 1.0f);
+  EXPECT_EQ(fall(FairseqScaler{}, scale), ScaleEvent::gave_up);
+  EXPECT_EQ(scale, 0x1p-13f);   // the next, 6.1e-5, would lie below 1e-4
+  EXPECT_EQ(fall(ApexScaler{}, scale), ScaleEvent::backed_off);
+  EXPECT_EQ(scale, 0.0f);
+  EXPECT_EQ(fall(ApexScaler{.least_scale = 8.0f}, scale), ScaleEvent::backed_off);
+  EXPECT_EQ(scale, 8.0f);
+  EXPECT_EQ(fall(KerasScaler{}, scale), ScaleEvent::backed_off);
+  EXPECT_EQ(scale, 0.0f);
+}
+
+TEST(LossScaler, EveryPolicyIsFoundByItsName) {
+  const std::vector<std::string> names = policy_names();
+  EXPECT_EQ(names.size(), 9u);
+  for (const std::string& each : names) {
+    EXPECT_EQ(name(find_policy(each, "x")), each);
+    check(find_policy(each, "x"), "x");
+  }
+  try {
+    find_policy("megatronn", "train.scaler.policy");
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("train.scaler.policy: unknown policy 'megatronn'; did you mean megatron?"));
+  }
 }
 
 TEST(LossScaler, ScaleNeverBecomesInfinite) {
@@ -165,6 +284,8 @@ TEST(LossScaler, NamesAndChecks) {
   EXPECT_STREQ(name(ScaleEvent::grown), "grown");
   EXPECT_STREQ(name(ScaleEvent::backed_off), "backed_off");
   EXPECT_STREQ(name(ScaleEvent::growth_not_taken), "growth_not_taken");
+  EXPECT_STREQ(name(ScaleEvent::absorbed), "absorbed");
+  EXPECT_STREQ(name(ScaleEvent::gave_up), "gave_up");
   check(PytorchScaler{}, "x");
   check(FixedScaling{}, "x");
   check(NoScaling{}, "x");
@@ -177,12 +298,15 @@ TEST(LossScaler, NamesAndChecks) {
     return "";
   };
   const float infinite = std::numeric_limits<float>::infinity();
-  EXPECT_THAT(message(PytorchScaler{0.0f, 2.0, 0.5, 2000}), HasSubstr("modes.fp16.loss_scale: initial_scale is 0"));
+  EXPECT_THAT(message(PytorchScaler{0.0f, 2.0, 0.5, 2000}), HasSubstr("modes.fp16.loss_scale: init is 0"));
   EXPECT_THAT(message(PytorchScaler{infinite, 2.0, 0.5, 2000}), HasSubstr("finite and above 0"));
-  EXPECT_THAT(message(PytorchScaler{1.0f, 1.0, 0.5, 2000}), HasSubstr("growth_factor"));
-  EXPECT_THAT(message(PytorchScaler{1.0f, 2.0, 1.0, 2000}), HasSubstr("backoff_factor"));
-  EXPECT_THAT(message(PytorchScaler{1.0f, 2.0, 0.5, 0}), HasSubstr("growth_interval"));
-  EXPECT_THAT(message(FixedScaling{-1.0f}), HasSubstr("scale is -1"));
+  EXPECT_THAT(message(PytorchScaler{1.0f, 1.0, 0.5, 2000}), HasSubstr("growth is 1"));
+  EXPECT_THAT(message(PytorchScaler{1.0f, 2.0, 1.0, 2000}), HasSubstr("backoff is 1"));
+  EXPECT_THAT(message(PytorchScaler{1.0f, 2.0, 0.5, 0}), HasSubstr("interval is 0"));
+  EXPECT_THAT(message(ApexScaler{.greatest_scale = 1024.0f}), HasSubstr("cap is 1024"));
+  EXPECT_THAT(message(FairseqScaler{.tolerance = 2.0}), HasSubstr("tolerance is 2"));
+  EXPECT_THAT(message(MegatronScaler{.hysteresis = 0}), HasSubstr("hysteresis is 0"));
+  EXPECT_THAT(message(FixedScaling{-1.0f}), HasSubstr("fixed is -1"));
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 // The queue without a thread behind it: what is dropped, what displaces what, who waits.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <thread>
+#include <vector>
 
 #include "reports/run_file/record_queue.h"
 
@@ -69,6 +71,7 @@ TEST(RecordQueue, AStepWaitsForRoomAmongSteps) {
   EXPECT_TRUE(in);
   EXPECT_EQ(steps_of(queue.take(0ns)), (std::vector<std::int64_t>{2}));
   EXPECT_EQ(queue.dropped(), RecordCounts{});
+  EXPECT_EQ(queue.waits(), 1);
 }
 
 TEST(RecordQueue, KeepsTheOrderOfEssentialRecordsFromManyThreads) {
@@ -97,6 +100,54 @@ TEST(RecordQueue, KeepsTheOrderOfEssentialRecordsFromManyThreads) {
   for (std::thread& producer : producers) producer.join();
   statistics += static_cast<std::int64_t>(queue.take(0ns).statistics.size());
   EXPECT_EQ(statistics + dropped_stats(queue), 2000);
+}
+
+// Threads push until they are refused, and close() comes in between: what was accepted is in some batch.
+TEST(RecordQueue, WhatWasAcceptedIsTakenHoweverTheQueueCloses) {
+  for (int repetition = 0; repetition < 50; ++repetition) {
+    RecordQueue queue(8);
+    std::atomic<std::int64_t> accepted{0};
+    std::vector<std::thread> producers;
+    for (int p = 0; p < 3; ++p)
+      producers.emplace_back([&] {
+        for (int i = 0; queue.push(step(i)); ++i) {
+          ++accepted;
+          queue.push(stats(i));
+        }
+      });
+    std::size_t taken = 0;
+    for (bool closed = false; !closed;) {
+      const auto batch = queue.take(100us);
+      taken += batch.essential.size();
+      closed = batch.closed;
+      if (taken > 100) queue.close();
+    }
+    for (std::thread& producer : producers) producer.join();
+    EXPECT_EQ(static_cast<std::int64_t>(taken), accepted);
+  }
+}
+
+TEST(RecordQueue, RecordsLeftBehindGoWithIt) {
+  RecordQueue queue(4);
+  queue.push(TensorRecord{.name = std::string(1000, 'x')});  // a sanitizer would see it leak
+  queue.push(stats(0));
+}
+
+// Far more records than there are places, a few at a time: places and turns come round.
+TEST(RecordQueue, GoesRoundManyTimes) {
+  for (const std::size_t capacity : {1u, 3u, 4u}) {
+    RecordQueue queue(capacity);
+    for (std::int64_t i = 0; i < 100; ++i) {
+      EXPECT_TRUE(queue.push(step(i)));
+      if (capacity > 1) {
+        queue.push(stats(i));
+      }
+      const auto batch = queue.take(0ns);
+      EXPECT_EQ(steps_of(batch), std::vector<std::int64_t>{i});
+      EXPECT_EQ(batch.statistics.size(), capacity > 1 ? 1u : 0u);
+    }
+    EXPECT_EQ(queue.dropped(), RecordCounts{});
+  }
 }
 
 TEST(RecordQueue, CloseRefusesAndFreesThoseWhoWait) {

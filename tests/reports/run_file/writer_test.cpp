@@ -221,7 +221,29 @@ TEST_F(Writer, StepsOutliveASlowDisk) {
   RunFileWriter writer(in("a.ulp"), {.queue_capacity = 4, .commit_seconds = 0.01});
   for (int i = 0; i < 3000; ++i) writer.push(step(i));
   writer.close();
-  EXPECT_EQ(RunFileReader(in("a.ulp")).rows("step"), 3000);
+  const RunFileReader reader(in("a.ulp"));
+  EXPECT_EQ(reader.rows("step"), 3000);
+  ASSERT_EQ(reader.completeness().size(), 1u);
+  EXPECT_EQ(reader.completeness()[0].kind, "throttled");
+  EXPECT_GT(reader.completeness()[0].count.value_or(0), 0) << "pushing waited, and nobody was told";
+}
+
+TEST_F(Writer, TheDetailOfAnEventBecomesJson) {
+  RunFileWriter writer(in("a.ulp"));
+  writer.push(EventRecord{.run = RunId{1}, .step = 0, .kind = "skip"});
+  writer.push(EventRecord{.run = RunId{1}, .step = 1, .kind = "scale_change", .detail = {.from = 65536.0, .to = 32768.0}});
+  writer.push(EventRecord{.run = RunId{1},
+                          .step = 2,
+                          .kind = "overflow",
+                          .detail = {.what = "a \"word\"", .applied = false, .first_loss = 0.5}});
+  writer.push(EventRecord{.run = RunId{1}, .step = 3, .kind = "other", .detail_json = "[1]", .detail = {.what = "not this"}});
+  writer.close();
+  const auto events = RunFileReader(in("a.ulp")).events(RunId{1});
+  ASSERT_EQ(events.size(), 4u);
+  EXPECT_EQ(events[0].detail_json, "");
+  EXPECT_EQ(events[1].detail_json, R"({"from":65536.0,"to":32768.0})");
+  EXPECT_EQ(events[2].detail_json, R"({"applied":false,"first_loss":0.5,"what":"a \"word\""})");
+  EXPECT_EQ(events[3].detail_json, "[1]");
 }
 
 TEST_F(Writer, AKillLosesMomentsOnly) {

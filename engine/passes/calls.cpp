@@ -1,0 +1,117 @@
+#include "engine/passes/calls.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace ulpscope::engine {
+
+Call::Call(const KernelTable& kernels, LaunchPlan plan, const Locate& locate)
+    : kernel_(&kernels.find(plan.kernel, compute_format(plan))) {
+  for (const Operand& o : plan.in) in_.push_back(locate(o));
+  for (const Operand& o : plan.out) out_.push_back(locate(o));
+  params_ = std::move(plan.params);
+  launch_.in = in_.data();
+  launch_.in_count = static_cast<int>(in_.size());
+  launch_.out = out_.data();
+  launch_.out_count = static_cast<int>(out_.size());
+  launch_.params = params_.empty() ? nullptr : params_.data();
+}
+
+void Call::count(std::vector<RoundingCounts*> counts) {
+  counts_ = std::move(counts);
+  launch_.counts = counts_.empty() ? nullptr : counts_.data();
+}
+
+std::size_t Call::workspace_bytes() const { return kernel_->workspace_bytes == nullptr ? 0 : kernel_->workspace_bytes(launch_); }
+
+namespace {
+
+/// Both nodes' operands in one launch: the gradients, and the norm as a further result.
+LaunchPlan unscale_norm(const Graph& graph, const FusionGroup& group, const LaunchOptions& options) {
+  const Node &unscale = graph.node(group.nodes[0]), &norm = graph.node(group.nodes[1]);
+  LaunchPlan plan = std::move(unscale.op->launches(graph, unscale, options).front());
+  LaunchPlan second = std::move(norm.op->launches(graph, norm, options).front());
+  plan.kernel = "unscale_norm";
+  plan.out.push_back(second.out.front());
+  plan.params = std::move(second.params);
+  return plan;
+}
+
+}  // namespace
+
+FusedCall::FusedCall(const Graph& graph, const KernelTable& kernels, const FusionPlan& fusion, const FusionGroup& group,
+                     const LaunchOptions& options, const Locate& locate)
+    : kind_(group.kind), sources_(group.sources) {
+  if (kind_ == FusionKind::unscale) {
+    members_.push_back(std::make_unique<Call>(kernels, unscale_norm(graph, group, options), locate));
+    return;
+  }
+  fused_ = &kernels.find("fused", Format::fp32);
+  for (const NodeId id : group.nodes) {
+    const Node& node = graph.node(id);
+    members_.push_back(std::make_unique<Call>(kernels, std::move(node.op->launches(graph, node, options).front()), locate));
+    FusedStage stage;
+    stage.kernel = &members_.back()->kernel();
+    stage.launch = &members_.back()->launch();
+    stage.stored = fusion.stored[static_cast<std::size_t>(node.outputs.front().index)];
+    stages_.push_back(stage);
+  }
+  link_from(0);
+  launch_.params = &params_;
+}
+
+void FusedCall::link_from(std::size_t first) {
+  for (std::size_t i = first; i < stages_.size(); ++i)
+    for (std::size_t r = 0; r < sources_[i].size(); ++r)
+      stages_[i].source[r] = std::max(-1, sources_[i][r] - static_cast<int>(first));
+  params_ = chain(first);
+}
+
+void FusedCall::bind(StepState* state, int threads, void* stream, void* workspace) {
+  const auto set = [&](Launch& launch) {
+    launch.state = state;
+    launch.threads = threads;
+    launch.stream = stream;
+    launch.workspace = workspace;
+  };
+  for (const std::unique_ptr<Call>& member : members_) set(member->launch());
+  set(launch_);
+}
+
+void FusedCall::count(Device& device, const std::vector<std::vector<RoundingCounts*>>& counts) {
+  if (kind_ == FusionKind::unscale) {
+    std::vector<RoundingCounts*> all;
+    for (const std::vector<RoundingCounts*>& of_node : counts) all.insert(all.end(), of_node.begin(), of_node.end());
+    return members_.front()->count(std::move(all));
+  }
+  for (std::size_t i = 0; i < members_.size(); ++i) members_[i]->count(i < counts.size() ? counts[i] : std::vector<RoundingCounts*>{});
+  product_alone_ = kind_ == FusionKind::product && !counts.empty();
+  link_from(product_alone_ ? 1 : 0);
+  observation_.reset();
+  if (!product_alone_ || stages_.front().stored) return;
+  Tensor& result = members_.front()->out().front();
+  observation_ = Buffer(device, static_cast<std::size_t>(result.bytes()));
+  result.data = observation_.data();
+  for (std::size_t i = 1; i < members_.size(); ++i) {
+    const Stage& stage = *members_[i]->kernel().stage;
+    for (int r = 0; r < stage.reads; ++r)
+      if (sources_[i][static_cast<std::size_t>(r)] == 0) members_[i]->in()[static_cast<std::size_t>(stage.read[r])].data = result.data;
+  }
+}
+
+void FusedCall::run() const {
+  if (kind_ == FusionKind::unscale || product_alone_) members_.front()->run();
+  if (kind_ != FusionKind::unscale) fused_->run(launch_);
+}
+
+std::size_t FusedCall::workspace_bytes(int threads) const {
+  for (const std::unique_ptr<Call>& member : members_) member->launch().threads = threads;
+  if (kind_ == FusionKind::unscale) return members_.front()->workspace_bytes();
+  Launch whole = launch_;
+  whole.threads = threads;
+  const std::size_t bytes = fused_->workspace_bytes(whole);
+  // Counted, the product runs alone and the rest after it: the rest needs less than the whole.
+  return kind_ == FusionKind::product ? std::max(bytes, members_.front()->workspace_bytes()) : bytes;
+}
+
+}  // namespace ulpscope::engine
