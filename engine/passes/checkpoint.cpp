@@ -145,7 +145,7 @@ class Rewrite {
     if (entry == blocks_entry) return;
     for (std::int32_t n = 0; n < from_.node_count(); ++n)
       if (repeated_[index(NodeId{n})] && means(entry, from_.node(NodeId{n}))) return;
-    throw UsageError(fmt::format("checkpoint: '{}' saves nothing: the backward pass needs none of these results, or nodes that are "
+    throw UsageError(fmt::format("recompute: '{}' saves nothing: the backward pass needs none of these results, or nodes that are "
                                  "not named read them and to compute them again takes another matrix product; name whole parts of "
                                  "the model, as \"blocks\" does",
                                  entry));

@@ -37,7 +37,7 @@ struct Checkpointed {
 /// that the segment's own backward pass can do without; results of nodes that overwrite an input, or read what is
 /// overwritten later (running statistics), since they cannot be repeated; copies of weights, unless recast.
 ///
-/// Throws UsageError "checkpoint: …" for a pattern that matches no forward node, with the nearest choice, and for one by
+/// Throws UsageError "recompute: …" for a pattern that matches no forward node, with the nearest choice, and for one by
 /// which nothing at all is computed again.
 Checkpointed checkpoint(const Graph& graph, const CheckpointOptions& options);
 

@@ -54,9 +54,9 @@ class Finder {
       names.push_back(node.name);
     }
     if (entry == blocks_entry)
-      throw UsageError("checkpoint: this model has no numbered parts (block0.…, layer0.…) for \"blocks\"; it takes none, or "
+      throw UsageError("recompute: this model has no numbered parts (block0.…, layer0.…) for \"blocks\"; it takes none, or "
                        "patterns of node names (* and ?), which `ulpscope plan` lists");
-    throw UsageError(fmt::format("checkpoint: '{}' matches no node of the forward pass; the nearest is '{}'; it takes none, blocks, "
+    throw UsageError(fmt::format("recompute: '{}' matches no node of the forward pass; the nearest is '{}'; it takes none, blocks, "
                                  "or patterns of node names (* and ?), which `ulpscope plan` lists",
                                  entry, nearest(entry, names)));
   }

@@ -18,7 +18,7 @@ struct Segments {
   std::vector<bool> repeat;          ///< by node: backward nodes read its results computed again
 };
 
-/// As checkpoint.h says. Throws UsageError "checkpoint: …" for an entry of `what` that matches no forward node.
+/// As checkpoint.h says. Throws UsageError "recompute: …" for an entry of `what` that matches no forward node.
 Segments find_segments(const Graph& graph, const std::vector<std::string>& what);
 
 /// Whether an entry of `what` means this node.

@@ -27,7 +27,7 @@ struct TrainConfig {
   NonFinite non_finite = NonFinite::stop;
   std::string policy = "torch_cuda";                   ///< autocast policy
   std::vector<std::string> keep_fp32;                  ///< node name patterns (*, ?) that stay fp32
-  std::vector<std::string> checkpoint;                 ///< what the backward pass computes again: "blocks", node name patterns
+  std::vector<std::string> recompute;                  ///< what the backward pass computes again: "blocks", node name patterns
   WeightCopies weight_copies = WeightCopies::automatic;
   bool fusion = true;                                  ///< operations that follow each other in one launch; the bits are the same
   std::int64_t evaluate_every = 0;                     ///< 0: only at the end

@@ -53,11 +53,11 @@ PlannedBytes planned_bytes(const StepPlan& plan) {
 }
 
 StepPlan save_memory(StepPlan base, const TrainConfig& config, const Finish& finish) {
-  const bool copies = !base.graph.with_role(Role::weight_copy).empty(), checkpointing = !config.checkpoint.empty();
+  const bool copies = !base.graph.with_role(Role::weight_copy).empty(), checkpointing = !config.recompute.empty();
   std::optional<StepPlan> recast;
-  if (copies) recast = rewritten(base, {config.checkpoint, true}, finish);
+  if (copies) recast = rewritten(base, {config.recompute, true}, finish);
   // A graph is copied by rewriting alone: where it stays as it is, its last user gets it.
-  StepPlan keep = checkpointing ? rewritten(base, {config.checkpoint, false}, finish) : as_it_is(std::move(base), finish);
+  StepPlan keep = checkpointing ? rewritten(base, {config.recompute, false}, finish) : as_it_is(std::move(base), finish);
   StepPlan result = recast ? choose(std::move(keep), std::move(*recast), config.weight_copies) : std::move(keep);
   if (checkpointing) {
     result.savings.asked = true;

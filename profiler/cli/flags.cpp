@@ -64,7 +64,7 @@ constexpr std::array<KeyFlag, 10> own_flags{{
     {"threads", "N", "run.threads", "threads; 0: all processors this process may use"},
     {"keep_fp32", "PATTERN", "train.keep_fp32",
      "nodes that stay fp32, by name (* and ?); several times or with commas"},
-    {"checkpoint", "WHAT", "train.checkpoint",
+    {"recompute", "WHAT", "train.recompute",
      "activations computed again instead of kept: none, blocks, or patterns of node names; several times or with commas"},
     {"timing_steps", "N", "run.timing_steps", "timed steps of each mode after training, at least 10; 0: none"},
 }};
@@ -145,7 +145,7 @@ void ExperimentFlags::declare_for_plan(CLI::App& app) {
   app.add_option("FILE", file_, "experiment file (TOML); see examples/")->type_name("");
   for (const KeyFlag& flag : own_flags) {
     const std::string name = flag.name;
-    if (name != "model" && name != "keep_fp32" && name != "checkpoint" && name != "threads") continue;
+    if (name != "model" && name != "keep_fp32" && name != "recompute" && name != "threads") continue;
     declare_flag(app, name, flag.value, fmt::format("{} [{}]", flag.doc, flag.key), own_group, false);
   }
   declare_last(app);

@@ -18,7 +18,7 @@ namespace ulpscope::profiler {
 /// The experiment a command line describes: FILE, flags, --set.
 class ExperimentFlags {
  public:
-  /// Only what decides the plan: FILE, --model, --keep-fp32, --checkpoint, --no-fusion, --threads, --set.
+  /// Only what decides the plan: FILE, --model, --keep-fp32, --recompute, --no-fusion, --threads, --set.
   void declare_for_plan(CLI::App& app);
   /// All of them.
   void declare_for_run(CLI::App& app);

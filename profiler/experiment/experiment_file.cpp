@@ -142,7 +142,7 @@ bool Settings::has(std::string_view key) const {
 /// "keep_fp32: …" of the engine as "gpt.toml:12: train.keep_fp32: …".
 std::string Settings::with_place(const std::string& message) const {
   std::string_view name;
-  for (const std::string_view patterns : {"keep_fp32", "checkpoint"})
+  for (const std::string_view patterns : {"keep_fp32", "recompute"})
     if (message.starts_with(fmt::format("{}: ", patterns))) name = patterns;
   if (name.empty()) return message;
   const auto last = std::find_if(given_.rbegin(), given_.rend(),

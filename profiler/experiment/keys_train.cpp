@@ -61,21 +61,21 @@ Key choice_key(std::string name, std::string doc, std::array<std::pair<const cha
 /// "none", "blocks" or patterns. Whether patterns match is for the plan to find out.
 Key checkpoint_key() {
   Key key;
-  key.name = "train.checkpoint";
+  key.name = "train.recompute";
   key.type = KeyType::texts;
   key.doc =
       "what the backward pass computes again instead of keeping it: none, blocks (block0.…, layer0.…), or patterns of "
       "node names (* and ?)";
-  key.also = {"gradient_checkpointing", "activation_checkpointing", "recompute"};
+  key.also = {"gradient_checkpointing", "activation_checkpointing", "checkpoint"};
   key.set = [](Experiment& e, const KeyValue& value) {
     std::vector<std::string> words = std::get<std::vector<std::string>>(value);
     const bool none = std::find(words.begin(), words.end(), "none") != words.end();
     if (none && words.size() > 1) throw UsageError("\"none\" does not go with others; it takes none, blocks, or patterns");
     if (none) words.clear();
-    e.train.checkpoint = std::move(words);
+    e.train.recompute = std::move(words);
   };
   key.get = [](const Experiment& e) -> std::optional<KeyValue> {
-    const std::vector<std::string>& words = e.train.checkpoint;
+    const std::vector<std::string>& words = e.train.recompute;
     if (words.empty()) return KeyValue(std::string("none"));
     if (words.size() == 1) return KeyValue(words.front());
     return KeyValue(words);

@@ -43,7 +43,7 @@ void add_training(Likeness& like, const RunRecord& run) {
   if (!attributes.is_object() || !attributes.contains("train")) return;
   add_settings(like, "train", attributes["train"]);
   like.erase("train.evaluate_every");
-  for (const char* same_bits : {"fusion", "checkpoint", "weight_copies"}) like.erase(std::string("train.") + same_bits);
+  for (const char* same_bits : {"fusion", "recompute", "weight_copies"}) like.erase(std::string("train.") + same_bits);
   for (const char* twin : {"steps", "batch", "optimizer"}) like.erase(std::string("train.") + twin);  // said once
 }
 

@@ -49,7 +49,7 @@ TrainConfig training(Words what, WeightCopies copies = WeightCopies::keep) {
   config.batch = batch;
   config.schedule.warmup = 2;
   config.scaler = scaling::PytorchScaler{.initial_scale = 0x1p24f, .growth_interval = 3};   // overflows, falls, grows
-  config.checkpoint = std::move(what);
+  config.recompute = std::move(what);
   config.weight_copies = copies;
   return config;
 }
@@ -252,13 +252,13 @@ TEST(Checkpoint, RefusesWhatMeansNothingOrSavesNothing) {
     }
     return "no UsageError";
   };
-  EXPECT_THAT(mistake({"block"}), AllOf(StartsWith("checkpoint: 'block' matches no node"), HasSubstr("nearest is 'blocks'"),
+  EXPECT_THAT(mistake({"block"}), AllOf(StartsWith("recompute: 'block' matches no node"), HasSubstr("nearest is 'blocks'"),
                                         HasSubstr("none, blocks, or patterns")));
   EXPECT_THAT(mistake({"blocks", "block0.mpl.*"}), HasSubstr("nearest is 'block0.mlp."));
   EXPECT_THAT(mistake({"*.dweight"}), HasSubstr("matches no node of the forward pass"));
   EXPECT_THAT(mistake({"*.weight.bf16"}), HasSubstr("matches no node")) << "copies of weights have a key of their own";
-  EXPECT_THAT(mistake({"*.qkv"}), StartsWith("checkpoint: '*.qkv' saves nothing: "));
-  EXPECT_THAT(mistake({"*.mlp.dropout"}), StartsWith("checkpoint: '*.mlp.dropout' saves nothing: "))
+  EXPECT_THAT(mistake({"*.qkv"}), StartsWith("recompute: '*.qkv' saves nothing: "));
+  EXPECT_THAT(mistake({"*.mlp.dropout"}), StartsWith("recompute: '*.mlp.dropout' saves nothing: "))
       << "its mask is drawn again anyway";
 }
 

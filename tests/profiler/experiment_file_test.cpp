@@ -85,7 +85,7 @@ TEST(ExperimentFile, EveryKeyIsRead) {
     non_finite = "apply"
     policy = "torch_cpu"
     keep_fp32 = ["block0.*", "head"]
-    checkpoint = ["block*", "*.gelu"]
+    recompute = ["block*", "*.gelu"]
     weight_copies = "recast"
     [train.scaler]
     init = 1024
@@ -127,7 +127,7 @@ TEST(ExperimentFile, EveryKeyIsRead) {
   EXPECT_EQ(e.train.non_finite, engine::NonFinite::apply);
   EXPECT_EQ(e.train.policy, "torch_cpu");
   EXPECT_EQ(e.train.keep_fp32, (std::vector<std::string>{"block0.*", "head"}));
-  EXPECT_EQ(e.train.checkpoint, (std::vector<std::string>{"block*", "*.gelu"}));
+  EXPECT_EQ(e.train.recompute, (std::vector<std::string>{"block*", "*.gelu"}));
   EXPECT_EQ(e.train.weight_copies, engine::WeightCopies::recast);
   const auto& scaler = std::get<scaling::PytorchScaler>(e.train.scaler);
   EXPECT_EQ(scaler.initial_scale, 1024.0f);
@@ -146,8 +146,8 @@ TEST(ExperimentFile, EveryKeyIsRead) {
 TEST(ExperimentFile, WrittenOutItReadsBackTheSame) {
   for (const char* toml :
        {"[data]\npath = 'a \"quoted\" \\path'\n[train]\nlr = 0.1\nepsilon = 1e-300\n[run]\nseed = 9007199254740992",
-        "[model]\nkind = 'mlp'\nactivation = 'tanh'\n[data]\npath = 'b'\n[train]\nkeep_fp32 = ['x*']\ncheckpoint = ['a*', 'b']\n",
-        "[train]\ncheckpoint = 'blocks'\nweight_copies = 'keep'\n",
+        "[model]\nkind = 'mlp'\nactivation = 'tanh'\n[data]\npath = 'b'\n[train]\nkeep_fp32 = ['x*']\nrecompute = ['a*', 'b']\n",
+        "[train]\nrecompute = 'blocks'\nweight_copies = 'keep'\n",
         "[data]\npath = 'c'\n[train.scaler]\npolicy = 'deepspeed'\nhysteresis = 1\n",
         "[data]\npath = 'c'\n[train.scaler]\nfixed = 1\n[run]\noutput = 'ä.ulp'\n"}) {
     const Experiment once = build(toml);
@@ -253,17 +253,17 @@ TEST(ExperimentFile, AScaleIsFixedOrDynamic) {
   EXPECT_THAT(mistake_in("[train.scaler]\npolicy = 'apx'\n"), HasSubstr("apex"));
 }
 
-TEST(ExperimentFile, CheckpointTakesAWordOrPatterns) {
+TEST(ExperimentFile, RecomputeTakesAWordOrPatterns) {
   using Words = std::vector<std::string>;
-  EXPECT_EQ(build("").train.checkpoint, Words{});
-  EXPECT_THAT(to_toml(build("")), AllOf(HasSubstr("checkpoint = \"none\"\n"), HasSubstr("weight_copies = \"auto\"\n")));
-  EXPECT_EQ(build("[train]\ncheckpoint = 'none'\n").train.checkpoint, Words{});
-  EXPECT_EQ(build("[train]\ncheckpoint = 'blocks'\n").train.checkpoint, Words{"blocks"});
-  EXPECT_EQ(build("[train]\ncheckpoint = ['block0.*', '*.ln?']\n").train.checkpoint, (Words{"block0.*", "*.ln?"}));
-  EXPECT_THAT(mistake_in("[train]\ncheckpoint = ['none', 'block*']\n"),
-              AllOf(StartsWith("dir/gpt.toml:2: train.checkpoint: "), HasSubstr("it takes none, blocks, or patterns")));
-  EXPECT_THAT(mistake_in("[train]\ncheckpoint = true\n"), HasSubstr("a text or a list of texts"));
-  EXPECT_THAT(mistake_in("[train]\ngradient_checkpointing = true\n"), HasSubstr("did you mean train.checkpoint?"));
+  EXPECT_EQ(build("").train.recompute, Words{});
+  EXPECT_THAT(to_toml(build("")), AllOf(HasSubstr("recompute = \"none\"\n"), HasSubstr("weight_copies = \"auto\"\n")));
+  EXPECT_EQ(build("[train]\nrecompute = 'none'\n").train.recompute, Words{});
+  EXPECT_EQ(build("[train]\nrecompute = 'blocks'\n").train.recompute, Words{"blocks"});
+  EXPECT_EQ(build("[train]\nrecompute = ['block0.*', '*.ln?']\n").train.recompute, (Words{"block0.*", "*.ln?"}));
+  EXPECT_THAT(mistake_in("[train]\nrecompute = ['none', 'block*']\n"),
+              AllOf(StartsWith("dir/gpt.toml:2: train.recompute: "), HasSubstr("it takes none, blocks, or patterns")));
+  EXPECT_THAT(mistake_in("[train]\nrecompute = true\n"), HasSubstr("a text or a list of texts"));
+  EXPECT_THAT(mistake_in("[train]\ngradient_checkpointing = true\n"), HasSubstr("did you mean train.recompute?"));
   EXPECT_THAT(mistake_in("[train]\nweight_copies = 'kept'\n"), HasSubstr("did you mean \"keep\"?"));
 }
 
@@ -276,9 +276,9 @@ TEST(ExperimentFile, APatternThatMatchesNothingIsBlamedOnItsPlace) {
   EXPECT_EQ(refused(settings), "a.toml:2: train.keep_fp32: 'x' matches no node");
   settings.add_words("train.keep_fp32", "x", "--keep_fp32 x");
   EXPECT_EQ(refused(settings), "--keep_fp32 x: train.keep_fp32: 'x' matches no node") << "the last counts";
-  settings.add_words("train.checkpoint", "y", "--checkpoint y");
-  EXPECT_EQ(mistake([&] { settings.placed([] { throw UsageError("checkpoint: 'y' saves nothing"); }); }),
-            "--checkpoint y: train.checkpoint: 'y' saves nothing");
+  settings.add_words("train.recompute", "y", "--recompute y");
+  EXPECT_EQ(mistake([&] { settings.placed([] { throw UsageError("recompute: 'y' saves nothing"); }); }),
+            "--recompute y: train.recompute: 'y' saves nothing");
   EXPECT_EQ(mistake([&] { settings.placed([] { throw UsageError("no data"); }); }), "no data");
 }
 

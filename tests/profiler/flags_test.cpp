@@ -45,7 +45,7 @@ TEST(Flags, OwnFlagsWriteKeys) {
   const Experiment e = experiment_of(
       {"--model", "mlp", "--data", "a,b", "--data",    "c", "--modes",     "fp32,bf16", "--steps",        "5",
        "--seeds", "3",   "--seed", "7",   "--threads", "1", "--keep-fp32", "hidden*",   "--timing-steps", "20",
-       "--checkpoint", "layer0.*,layer1.*"});
+       "--recompute", "layer0.*,layer1.*"});
   EXPECT_EQ(engine::name(e.model), "mlp");
   EXPECT_EQ(e.data.paths.size(), 3u);
   EXPECT_EQ(e.run.modes, (Words{"fp32", "bf16"}));
@@ -54,9 +54,9 @@ TEST(Flags, OwnFlagsWriteKeys) {
   EXPECT_EQ(e.run.seed, 7);
   EXPECT_EQ(e.run.threads, 1);
   EXPECT_EQ(e.train.keep_fp32, (Words{"hidden*"}));
-  EXPECT_EQ(e.train.checkpoint, (Words{"layer0.*", "layer1.*"}));
-  EXPECT_EQ(gpt({"--checkpoint", "blocks"}).train.checkpoint, Words{"blocks"});
-  EXPECT_EQ(gpt({"--checkpoint", "none"}).train.checkpoint, Words{});
+  EXPECT_EQ(e.train.recompute, (Words{"layer0.*", "layer1.*"}));
+  EXPECT_EQ(gpt({"--recompute", "blocks"}).train.recompute, Words{"blocks"});
+  EXPECT_EQ(gpt({"--recompute", "none"}).train.recompute, Words{});
   EXPECT_EQ(e.run.timing_steps, 20);
 }
 

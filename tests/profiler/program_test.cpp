@@ -298,7 +298,7 @@ TEST_F(ProgramTest, PlanSaysWhatCheckpointingSaves) {
     words.insert(words.end(), more.begin(), more.end());
     return ulpscope(words);
   };
-  const Result text = plan({"--checkpoint", "blocks"});
+  const Result text = plan({"--recompute", "blocks"});
   ASSERT_EQ(text.code, exit_ok) << text.err;
   std::istringstream lines(text.out);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(columns(line), text_width) << line;
@@ -306,7 +306,7 @@ TEST_F(ProgramTest, PlanSaysWhatCheckpointingSaves) {
                               HasSubstr("16-bit copies of weights: ")));
   EXPECT_THAT(plan({}).out, Not(HasSubstr("Checkpointing")));
   const auto memory = [](const Result& result) { return nlohmann::json::parse(result.out)["memory"]; };
-  const auto with = memory(plan({"--checkpoint", "blocks", "--json"})), without = memory(plan({"--json"}));
+  const auto with = memory(plan({"--recompute", "blocks", "--json"})), without = memory(plan({"--json"}));
   const auto& saved = with["savings"]["checkpointing"];
   EXPECT_EQ(saved["segments"][0], "block0");
   EXPECT_EQ(saved["peak_bytes"], with["persistent_bytes"].get<int>() + with["arena_bytes"].get<int>());
@@ -316,8 +316,8 @@ TEST_F(ProgramTest, PlanSaysWhatCheckpointingSaves) {
   EXPECT_FALSE(without["savings"].contains("checkpointing"));
   EXPECT_EQ(without["savings"]["weight_copies"].size(), 6u);
   for (const char* command : {"plan", "run"})
-    EXPECT_THAT(mistake({command, file("tiny.toml"), "--checkpoint", "block"}),
-                AllOf(HasSubstr("--checkpoint block: train.checkpoint: 'block' matches no node"), HasSubstr("nearest is 'blocks'")));
+    EXPECT_THAT(mistake({command, file("tiny.toml"), "--recompute", "block"}),
+                AllOf(HasSubstr("--recompute block: train.recompute: 'block' matches no node"), HasSubstr("nearest is 'blocks'")));
 }
 
 TEST_F(ProgramTest, HelpVersionDevices) {

@@ -322,7 +322,7 @@ TEST_F(RunnerTest, TheScalersSettingsAreAmongThoseOfTheTraining) {
 }
 
 TEST_F(RunnerTest, WhatIsComputedAgainIsInTheRunFile) {
-  EXPECT_EQ(run(experiment({"run.modes=fp32,bf16", "run.timing_steps=0", "train.checkpoint=blocks",
+  EXPECT_EQ(run(experiment({"run.modes=fp32,bf16", "run.timing_steps=0", "train.recompute=blocks",
                             "train.weight_copies=recast"}))
                 .finished,
             2);

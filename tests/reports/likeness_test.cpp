@@ -47,7 +47,7 @@ TEST(Likeness, EverySettingOfTheTrainingCounts) {
 
 TEST(Likeness, WhatChangesNothingThatIsJudgedDoesNot) {
   EXPECT_THAT(after(&RunRecord::attributes_json, "\"evaluate_every\": 0", "\"evaluate_every\": 5"), IsEmpty());
-  EXPECT_THAT(after(&RunRecord::attributes_json, "\"evaluate_every\": 0", "\"fusion\": false, \"checkpoint\": \"blocks\""), IsEmpty());
+  EXPECT_THAT(after(&RunRecord::attributes_json, "\"evaluate_every\": 0", "\"fusion\": false, \"recompute\": \"blocks\""), IsEmpty());
   RunRecord other = ordinary();
   other.loss_scaling = "dynamic:pytorch";  // of another mode
   other.mode = "fp16";
