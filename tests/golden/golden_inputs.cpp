@@ -49,6 +49,11 @@ int main(int argc, char** argv) {
                           {"learning_rate", config.schedule.learning_rate},
                           {"warmup", config.schedule.warmup},
                           {"final_fraction", config.schedule.final_fraction}};
+  const auto& scaler = std::get<scaling::PytorchScaler>(config.scaler);
+  settings["scaler"] = {{"init", scaler.initial_scale},
+                        {"growth", scaler.growth_factor},
+                        {"backoff", scaler.backoff_factor},
+                        {"interval", scaler.growth_interval}};
   if (name == "gpt") {
     settings["layers"] = golden::gpt().layers;
     settings["heads"] = golden::gpt().heads;

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Records what PyTorch makes of a training that golden_inputs wrote down: losses and gradient norms, in fp32 on a CPU.
+"""Records what PyTorch makes of a training that golden_inputs wrote down, on a CPU: in fp32, under bf16 autocast, or under
+fp16 autocast with torch's GradScaler. By step: loss, gradient norm, loss scale, whether it was skipped, and the greatest
+magnitude of the scaled gradients.
 
     build/release/tests/bin/golden_inputs gpt /tmp/golden-gpt
-    python3 tests/golden/record.py /tmp/golden-gpt > tests/golden/gpt_fp32.json
+    python3 tests/golden/record.py /tmp/golden-gpt fp16 > tests/golden/gpt_fp16.json
 
-Needs torch and numpy in an environment of its own; the tests need only the recordings. Everything here is written from the
-formulas, with torch's own operators, optimizers and clipping.
+Needs torch 2.15 and numpy in an environment of its own; the tests need only the recordings. Everything here is written from
+the formulas, with torch's own operators, optimizers, scaler and clipping.
 """
 import json
 import math
@@ -17,6 +19,8 @@ import torch
 import torch.nn.functional as F
 
 folder = Path(sys.argv[1])
+mode = sys.argv[2]
+kind = {"fp32": None, "bf16": torch.bfloat16, "fp16": torch.float16}[mode]
 s = json.loads((folder / "settings.json").read_text())
 
 
@@ -69,18 +73,29 @@ if s["adamw"]:
 else:
     optimizer = torch.optim.SGD(p.values(), lr=0.0, momentum=s["momentum"], weight_decay=s["weight_decay"])
 model = {"gpt": gpt, "mlp": mlp}[s["model"]]
-losses, norms = [], []
+scaler = torch.amp.GradScaler("cpu", enabled=mode == "fp16", init_scale=s["scaler"]["init"], growth_factor=s["scaler"]["growth"],
+                              backoff_factor=s["scaler"]["backoff"], growth_interval=s["scaler"]["interval"])
+record = {"loss": [], "gradient_norm": [], "scale": [], "skipped": [], "greatest_scaled_gradient": []}
+applied = 0
 for step in range(s["steps"]):
     tokens, targets = (read(f"{x['name']}.{step}", x["shape"]).long() for x in s["inputs"])
-    logits = model(tokens)
-    loss = F.cross_entropy(logits.reshape(-1, logits.shape[-1]), targets.reshape(-1))
+    with torch.autocast("cpu", dtype=kind or torch.bfloat16, enabled=kind is not None):
+        logits = model(tokens)
+        loss = F.cross_entropy(logits.reshape(-1, logits.shape[-1]), targets.reshape(-1))
     optimizer.zero_grad()
-    loss.backward()
-    norms.append(torch.nn.utils.clip_grad_norm_(p.values(), s["clip"]).item())
+    scale = scaler.get_scale()
+    scaler.scale(loss).backward()
+    greatest = max(x.grad.abs().max().item() for x in p.values())
+    finite = all(torch.isfinite(x.grad).all().item() for x in p.values())
+    scaler.unscale_(optimizer)
+    norm = torch.nn.utils.clip_grad_norm_(p.values(), s["clip"]).item()
     for group in optimizer.param_groups:
-        group["lr"] = learning_rate(step)
-    optimizer.step()
-    losses.append(loss.item())
-json.dump({"made_by": f"tests/golden/record.py with torch {torch.__version__} on a CPU, fp32", "settings": s,
-           "loss": losses, "gradient_norm": norms}, sys.stdout, indent=1)
+        group["lr"] = learning_rate(applied)
+    scaler.step(optimizer)
+    scaler.update()
+    applied += 1 if finite else 0
+    for name, value in zip(record, (loss.item(), norm if finite else None, scale, not finite, greatest if math.isfinite(greatest) else None)):
+        record[name].append(value)
+json.dump({"made_by": f"tests/golden/record.py with torch {torch.__version__} on a CPU, {mode}", "settings": s, **record},
+          sys.stdout, indent=1)
 print()

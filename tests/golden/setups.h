@@ -44,6 +44,9 @@ inline TrainConfig training(const std::string& name) {
   c.schedule.learning_rate = name == "gpt" ? 2e-3 : 5e-2;
   c.schedule.warmup = 5;
   c.schedule.steps = steps;
+  c.policy = "torch_cpu";   // the recordings were made on a CPU
+  // So large that the first steps overflow in fp16, so short an interval that it grows into the limit again.
+  c.scaler = scaling::PytorchScaler{.initial_scale = 0x1p24f, .growth_interval = 3};
   return c;
 }
 
