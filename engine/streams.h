@@ -14,6 +14,8 @@ namespace ulpscope::engine {
 inline std::uint64_t weight_stream(std::string_view value) { return math::hash_name("weight:" + std::string(value)); }
 /// The mask of a dropout or attention node.
 inline std::uint64_t mask_stream(std::string_view node) { return math::hash_name("dropout:" + std::string(node)); }
+/// Which way the update of a parameter is rounded, where that is left to chance.
+inline std::uint64_t update_stream(std::string_view parameter) { return math::hash_name("update:" + std::string(parameter)); }
 /// Which examples a batch is made of.
 inline std::uint64_t batch_stream(std::string_view dataset) { return math::hash_name("data:" + std::string(dataset)); }
 

@@ -2,39 +2,25 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include "engine/data/dataset.h"
+#include "engine/data/draw.h"
 #include "engine/data/text_files.h"
 #include "engine/streams.h"
 #include "kernels/error.h"
-#include "kernels/math/random.h"
 
 namespace ulpscope::engine {
 
 namespace {
 
-/// Bytes held out of `total`. The tiny factor keeps an exact share exact: 0.3 of 10 bytes is 3, not 4.
-std::int64_t held_out_bytes(std::int64_t total, double share) {
-  return static_cast<std::int64_t>(std::ceil(static_cast<double>(total) * share * (1.0 - 1e-12)));
-}
-
-/// FNV-1a (64 bits) over the bytes, then the number of training bytes in little-endian order.
+/// The bytes, then how many of them are for training.
 std::uint64_t fnv1a(const std::vector<std::uint8_t>& bytes, std::int64_t training) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  const auto add = [&hash](std::uint8_t byte) { hash = (hash ^ byte) * 0x100000001b3u; };
-  for (const std::uint8_t byte : bytes) add(byte);
-  for (int shift = 0; shift < 64; shift += 8)
-    add(static_cast<std::uint8_t>(static_cast<std::uint64_t>(training) >> shift));
-  return hash;
-}
-
-/// A number in [0, count) from two words: the high half of a 64 x 64 bit product (bias below count * 2^-64).
-std::int64_t below(std::uint64_t key, std::uint64_t draw, const BatchKey& at, std::int64_t count) {
-  const std::uint64_t low = math::random_word(key, 2 * draw, at.iteration, at.micro_batch);
-  const std::uint64_t high = math::random_word(key, 2 * draw + 1, at.iteration, at.micro_batch);
-  const auto product = static_cast<unsigned __int128>((high << 32) | low) * static_cast<std::uint64_t>(count);
-  return static_cast<std::int64_t>(product >> 64);
+  Fnv1a sum;
+  sum.bytes(std::as_bytes(std::span(bytes)));
+  sum.number(static_cast<std::uint64_t>(training));
+  return sum.value();
 }
 
 class TextDataset final : public Dataset {
@@ -53,7 +39,7 @@ class TextDataset final : public Dataset {
     const std::uint64_t random_key = math::random_key(key.seed, batch_stream("text"));
     const std::int64_t offsets = training_ - options_.context;   // the window's target still is a training byte
     for (std::int64_t row = 0; row < batch; ++row)
-      copy_window(below(random_key, static_cast<std::uint64_t>(row), key, offsets), row, inputs);
+      copy_window(draw_below(random_key, static_cast<std::uint64_t>(row), key, offsets), row, inputs);
   }
 
   std::int64_t held_out_batches(std::int64_t batch) const override {
@@ -117,7 +103,7 @@ class TextDataset final : public Dataset {
 
 /// What would work instead of a split with a part shorter than a window: another share, if one does, and another context.
 std::string advise(std::int64_t total, std::int64_t window, double share) {
-  const std::int64_t held_out = held_out_bytes(total, share);
+  const std::int64_t held_out = share_of(total, share);
   const std::int64_t context = std::min(held_out, total - held_out) - 1;
   std::string advice;
   if (2 * window <= total) {
@@ -147,7 +133,7 @@ std::unique_ptr<Dataset> load_text(const std::vector<std::string>& paths, const 
     throw UsageError(fmt::format("data: context {} is longer than the text: '{}' has {} bytes, and a window needs context + 1",
                                  options.context, text.source, total));
   const std::int64_t window = options.context + 1;
-  const std::int64_t held_out = held_out_bytes(total, options.held_out);
+  const std::int64_t held_out = share_of(total, options.held_out);
   const std::int64_t training = total - held_out;
   if (training < window || (held_out > 0 && held_out < window))
     throw UsageError(fmt::format("data: held_out {} of '{}' ({} bytes) leaves {} bytes for training and {} held out, but each "

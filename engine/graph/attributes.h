@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -18,7 +19,8 @@ class Attributes {
   Attributes(std::initializer_list<std::pair<const std::string, Attribute>> list) : values_(list) {}
 
   void set(const std::string& name, Attribute value) { values_[name] = std::move(value); }
-  bool contains(std::string_view name) const { return values_.find(name) != values_.end(); }
+  void erase(const std::string& name) { values_.erase(name); }
+  bool contains(std::string_view name) const;
 
   /// Throw Error naming the attribute when it is missing or of another kind. An integer serves as a number.
   std::int64_t integer(std::string_view name) const;
@@ -35,6 +37,22 @@ class Attributes {
 
  private:
   std::map<std::string, Attribute, std::less<>> values_;
+};
+
+/// While it lives, collects the names of attributes that this thread asks for: what an operator reads.
+class AttributeReads {
+ public:
+  AttributeReads();
+  ~AttributeReads();
+  AttributeReads(const AttributeReads&) = delete;
+  AttributeReads& operator=(const AttributeReads&) = delete;
+  const std::set<std::string>& names() const { return names_; }
+
+ private:
+  friend class Attributes;
+  static void note(std::string_view name);
+  std::set<std::string> names_;
+  AttributeReads* outer_;
 };
 
 /// "heads=6 causal=true": for printing.

@@ -19,6 +19,9 @@ const char* name(Role role) {
     case Role::gradient: return "gradient";
     case Role::parameter_gradient: return "parameter gradient";
     case Role::optimizer_state: return "optimizer state";
+    case Role::buffer: return "buffer";
+    case Role::committed_buffer: return "committed buffer";
+    case Role::accumulator: return "accumulator";
   }
   return "?";
 }
@@ -53,6 +56,15 @@ ValueId Graph::add_constant(std::string name, const Shape& shape, Initial initia
 ValueId Graph::add_optimizer_state(std::string name, const Shape& shape, Format format) {
   return add_value({std::move(name), shape, format, Role::optimizer_state, {}, {}, {}});
 }
+ValueId Graph::add_buffer(std::string name, const Shape& shape, Initial initial, Format format) {
+  return add_value({std::move(name), shape, format, Role::buffer, {}, {}, std::move(initial)});
+}
+ValueId Graph::add_persistent(std::string name, const Shape& shape, Format format, Role role) {
+  return add_value({std::move(name), shape, format, role, {}, {}, {}});
+}
+ValueId Graph::add_source(const Value& value) {
+  return add_value({value.name, value.shape, value.format, value.role, {}, {}, value.initial});
+}
 
 namespace {
 
@@ -73,7 +85,9 @@ std::string Graph::free_name(const std::string& name, std::size_t outputs) const
 
 NodeId Graph::add_node(Node node) {
   const NodeId id{static_cast<std::int32_t>(nodes_.size())};
-  const std::vector<ValueType> types = infer_types(*this, node);
+  std::vector<ValueType> types = infer_types(*this, node);
+  if (node.store)
+    for (std::size_t i = 0; i < types.size() && static_cast<int>(i) < node.op->differentiable_outputs; ++i) types[i].format = *node.store;
   node.name = free_name(node.name, types.size());
   for (std::size_t i = 0; i < types.size(); ++i) {
     Value value;

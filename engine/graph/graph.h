@@ -2,6 +2,7 @@
 // graph → graph. A value has one producer (SSA); an operator that works in place produces a new value in the same memory.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 
 #include "engine/graph/attributes.h"
 #include "engine/graph/ids.h"
+#include "kernels/arithmetic.h"
 #include "kernels/tensor.h"
 
 namespace ulpscope::engine {
@@ -27,6 +29,9 @@ enum class Role : std::uint8_t {
   gradient,            ///< of an activation
   parameter_gradient,
   optimizer_state,
+  buffer,              ///< kept from step to step, overwritten in the forward pass (running statistics)
+  committed_buffer,    ///< a buffer as the last committed step left it: what a step that is not committed goes back to
+  accumulator,         ///< sum of a parameter's gradients over the micro-batches of a step
 };
 const char* name(Role role);
 
@@ -49,7 +54,7 @@ struct Value {
   Shape shape;
   Format format = Format::fp32;
   Role role = Role::activation;
-  NodeId producer;               ///< none for inputs, constants, parameters, optimizer state
+  NodeId producer;               ///< none for inputs, constants, parameters, optimizer state, buffers
   ValueId same_memory_as;        ///< views and in-place results
   Initial initial;
 };
@@ -63,6 +68,8 @@ struct Node {
   Phase phase = Phase::forward;
   Format multiply = Format::fp32;   ///< products: what the multiplier sees of fp32 operands (fp32 or tf32)
   std::string why;                  ///< why these formats, in words
+  Arithmetic arithmetic;            ///< of its sums, where an experiment asks for something else than the default
+  std::optional<Format> store;      ///< its results (those a loss may depend on) are rounded to this format, not to the inferred one
   NodeId of;                        ///< backward and cast nodes: the forward node they belong to
 };
 
@@ -74,6 +81,10 @@ class Graph {
   ValueId add_parameter(std::string name, const Shape& shape, Initial initial, Format format = Format::fp32);
   ValueId add_constant(std::string name, const Shape& shape, Initial initial, Format format = Format::fp32);
   ValueId add_optimizer_state(std::string name, const Shape& shape, Format format = Format::fp32);
+  /// Running statistics: nodes of the forward pass read and overwrite them, the evaluation finds them by name.
+  ValueId add_buffer(std::string name, const Shape& shape, Initial initial, Format format = Format::fp32);
+  /// For passes: `role` is committed_buffer or accumulator; starts from zeros.
+  ValueId add_persistent(std::string name, const Shape& shape, Format format, Role role);
 
   /// Appends a node of a model. Shapes and formats of the outputs come from the operator's inference; throws UsageError
   /// naming the node when number, kind, shape or attributes do not fit, and for operators that only passes use. A name that
@@ -102,6 +113,8 @@ class Graph {
   std::vector<ValueId> with_role(Role role) const;
   /// The value that owns the memory of this one.
   ValueId memory_owner(ValueId id) const;
+  /// Appends a value without a producer as it is in another graph: for passes that make a new graph.
+  ValueId add_source(const Value& value);
 
  private:
   ValueId add_value(Value value);

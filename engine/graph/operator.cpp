@@ -128,20 +128,34 @@ const OperatorTable& operators() {
     OperatorTable t;
     add_activations(t);
     add_attention(t);
+    add_batch_norm(t);
     add_cast(t);
+    add_convolutions(t);
     add_dropout(t);
     add_elementwise(t);
     add_embedding(t);
     add_layer_norm(t);
     add_layout(t);
     add_losses(t);
+    add_masks(t);
+    add_persistent(t);
+    add_pooling(t);
     add_products(t);
     add_reductions(t);
+    add_rms_norm(t);
+    add_rotary(t);
+    add_slices(t);
     add_softmax(t);
     add_update(t);
     return t;
   }();
   return table;
+}
+
+std::vector<LaunchPlan> launch_plans(const Graph& graph, const Node& node, const LaunchOptions& options) {
+  std::vector<LaunchPlan> plans = node.op->launches(graph, node, options);
+  for (LaunchPlan& plan : plans) plan.arithmetic = node.arithmetic;
+  return plans;
 }
 
 double node_flops(const Graph& graph, const Node& node) { return node.op->flops ? node.op->flops(graph, node) : 0.0; }
@@ -228,6 +242,13 @@ Shape as_rows(const Shape& shape) {
 }
 
 Shape shape_attribute(const Node& node) { return Shape(node.attributes.integers("shape")); }
+
+Format format_attribute(const Graph& graph, const Node& node, const char* attribute) {
+  const std::string& text = node.attributes.text(attribute);
+  const std::optional<Format> format = parse_format(text);
+  if (!format || !is_float(*format)) refuse(graph, node, fmt::format("{} must be a float format, not '{}'", attribute, text));
+  return *format;
+}
 
 std::vector<std::int64_t> as_list(const Shape& shape) { return {shape.dim.begin(), shape.dim.begin() + shape.rank}; }
 

@@ -34,6 +34,7 @@ struct LaunchPlan {
   std::vector<Operand> in;
   std::vector<Operand> out;
   std::vector<std::byte> params;
+  Arithmetic arithmetic;       ///< set by launch_plans
 
   template <class Params>
   void set_params(const Params& p) {
@@ -96,6 +97,8 @@ struct Operator {
                                         ///< by-products for the backward pass
   bool internal = false;                ///< added by passes; a model cannot use it
   bool product = false;                 ///< reads its operands through the multiplier: multiply applies
+  bool keeps_sum = false;               ///< its kernel honours Arithmetic: accumulate and order
+  bool keeps_mean = false;              ///< and scalar
   bool draws_random = false;            ///< bits keyed by the node's name: who copies the node passes the key on (dropout_key.h)
   std::vector<int> in_place;            ///< output i uses the memory of input in_place[i]; −1 or absent: its own
   bool in_place_all = false;            ///< output i uses the memory of input i, for every i
@@ -123,6 +126,9 @@ const OperatorTable& operators();
 /// Types of a node's outputs. Throws UsageError naming the node if its inputs (number, kind, shapes) or attributes do not fit.
 std::vector<ValueType> infer_types(const Graph& graph, const Node& node);
 
+/// The launches of a node, with its arithmetic.
+std::vector<LaunchPlan> launch_plans(const Graph& graph, const Node& node, const LaunchOptions& options);
+
 /// FLOPs of a node (computed) and bytes its launches read and write at least once (computed; a view moves none).
 double node_flops(const Graph& graph, const Node& node);
 double node_bytes(const Graph& graph, const Node& node);
@@ -148,6 +154,8 @@ const Value& input_of(const Graph& graph, const Node& node, int i);
 Shape as_rows(const Shape& shape);
 /// The attribute "shape". Throws UsageError for more than six dimensions and for a negative one.
 Shape shape_attribute(const Node& node);
+/// A float format named by an attribute. Throws UsageError naming the node.
+Format format_attribute(const Graph& graph, const Node& node, const char* attribute);
 std::vector<std::int64_t> as_list(const Shape& shape);
 /// `each` times the elements of the first output, of the first input, of all inputs.
 NodeCount per_output_element(double each);

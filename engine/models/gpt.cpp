@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "engine/models/builders.h"
-#include "kernels/error.h"
 #include "kernels/math/elementary.h"
 
 namespace ulpscope::engine {
@@ -18,13 +17,9 @@ void check(const GptConfig& c) {
   require_positive("model.context", c.context);
   require_positive("model.width", c.width);
   require_positive("model.layers", c.layers);
-  require_positive("model.heads", c.heads);
-  if (c.width % c.heads != 0)
-    throw UsageError(fmt::format("model.width {} is not divisible by model.heads {}", c.width, c.heads));
-  if (!(c.dropout >= 0.0 && c.dropout < 1.0))
-    throw UsageError(fmt::format("model.dropout must lie in [0, 1), not {}", c.dropout));
-  if (c.attention != "fused" && c.attention != "composed")
-    throw UsageError(fmt::format("unknown model.attention '{}'. Choices: fused, composed", c.attention));
+  require_heads(c.width, c.heads);
+  require_dropout(c.dropout);
+  require_attention(c.attention);
 }
 
 class Builder {
@@ -42,7 +37,8 @@ class Builder {
     x = drop("embed.dropout", x);
     for (std::int64_t i = 0; i < c_.layers; ++i) x = block(fmt::format("block{}", i), x);
     x = add_layer_norm(g, "ln_f", x);
-    const ValueId logits = add_linear(g, "lm_head", x, c_.vocabulary, normal(initial_deviation), false);
+    const ValueId logits = c_.tied ? g.apply("linear", "lm_head", {x, table})
+                                   : add_linear(g, "lm_head", x, c_.vocabulary, normal(initial_deviation), false);
     model_.loss = g.apply("cross_entropy", "loss", {logits, targets});
     model_.inputs = {tokens, targets};
     model_.tokens_per_batch = batch_ * c_.context;

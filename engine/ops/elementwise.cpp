@@ -113,6 +113,7 @@ Operator sum_to() {
     return {{shape, input_of(graph, node, 0).format}};
   };
   op.flops = per_input_element(1);
+  op.keeps_sum = true;
   op.launches = [](const Graph& graph, const Node& node, const LaunchOptions&) -> std::vector<LaunchPlan> {
     const SumTo sum = sum_to_plan(graph, node, input_of(graph, node, 0).shape, graph.value(node.outputs[0]).shape);
     LaunchPlan plan;

@@ -47,6 +47,7 @@ void add_embedding(OperatorTable& table) {
     return {{Shape{node.attributes.integer("rows"), dy.shape[-1]}, dy.format}};
   };
   backward.flops = per_input_element(1);
+  backward.keeps_sum = true;
   backward.launches = launch;
   table.add(std::move(forward));
   table.add(std::move(backward));

@@ -46,6 +46,7 @@ Operator forward() {
     if (context.wanted(0)) context.set(0, context.emit("layer_norm_backward", "dx", {in[0], in[1], out[1], out[2], dy}));
   };
   op.flops = per_input_element(flops_each);
+  op.keeps_sum = true;
   op.launches = [](const Graph& graph, const Node& node, const LaunchOptions&) -> std::vector<LaunchPlan> {
     LaunchPlan plan = simple_launch("layer_norm", graph, node);
     plan.set_params(LayerNormParams{static_cast<float>(node.attributes.number_or("epsilon", 1e-5))});

@@ -24,6 +24,8 @@ Operator reduction(const char* name, const char* kernel, bool mean) {
     context.set(0, context.emit("expand", "dx", std::move(in), {{"shape", as_list(shape)}}));
   };
   op.flops = per_input_element(1);
+  op.keeps_sum = true;
+  op.keeps_mean = mean;
   op.launches = [kernel](const Graph& graph, const Node& node, const LaunchOptions&) -> std::vector<LaunchPlan> {
     return {simple_launch(kernel, graph, node)};
   };

@@ -2,6 +2,7 @@
 // write nothing when the step's flag says that the gradients are not finite.
 #include "engine/graph/operator.h"
 #include "engine/ops/families.h"
+#include "engine/streams.h"
 #include "kernels/ops/params.h"
 
 namespace ulpscope::engine {
@@ -50,6 +51,7 @@ Operator global_norm() {
   op.max_inputs = any_number;
   op.infer = [](const Graph&, const Node&) -> std::vector<ValueType> { return {{Shape{}, Format::fp32}}; };
   op.flops = per_element_of_all_inputs(2);
+  op.keeps_sum = true;
   op.launches = [](const Graph& graph, const Node& node, const LaunchOptions&) -> std::vector<LaunchPlan> {
     LaunchPlan plan = simple_launch("global_norm", graph, node);
     plan.set_params(ClipParams{static_cast<float>(node.attributes.number_or("max_norm", 0.0))});
@@ -58,7 +60,7 @@ Operator global_norm() {
   return op;
 }
 
-/// Inputs: gradient, norm (orders the node after it), then what is updated in place.
+/// Inputs: gradient, norm (orders the node after it), then what is updated in place: weights, moments, Kahan's compensation.
 std::vector<ValueType> updated_types(const Graph& graph, const Node& node) {
   std::vector<ValueType> types = same_types(graph, node);
   types.erase(types.begin(), types.begin() + 2);
@@ -73,18 +75,29 @@ LaunchPlan update_launch(const char* kernel, const Graph& graph, const Node& nod
   return plan;
 }
 
+UpdateNumerics numerics_of(const Graph& graph, const Node& node, const LaunchOptions& options) {
+  UpdateNumerics numerics;
+  numerics.each_operation = node.attributes.flag_or("each_operation", false);
+  if (node.attributes.contains("rounding"))
+    numerics.rounding = node.attributes.text("rounding") == "kahan" ? UpdateRounding::kahan : UpdateRounding::stochastic;
+  numerics.seed = options.seed;
+  numerics.key = update_stream(graph.value(node.inputs[2]).name);
+  return numerics;
+}
+
 Operator sgd() {
   Operator op;
   op.name = "sgd";
   op.internal = true;
   op.min_inputs = 3;
-  op.max_inputs = 4;
+  op.max_inputs = 5;
   op.infer = updated_types;
-  op.in_place = {2, 3};
+  op.in_place = {2, 3, 4};
   op.flops = per_input_element(6);
-  op.launches = [](const Graph& graph, const Node& node, const LaunchOptions&) -> std::vector<LaunchPlan> {
+  op.launches = [](const Graph& graph, const Node& node, const LaunchOptions& options) -> std::vector<LaunchPlan> {
     LaunchPlan plan = update_launch("sgd", graph, node);
     SgdParams params;
+    params.numerics = numerics_of(graph, node, options);
     params.momentum = static_cast<float>(node.attributes.number("momentum"));
     params.weight_decay = static_cast<float>(node.attributes.number("weight_decay"));
     params.nesterov = node.attributes.flag("nesterov");
@@ -98,13 +111,15 @@ Operator adamw() {
   Operator op;
   op.name = "adamw";
   op.internal = true;
-  op.min_inputs = op.max_inputs = 5;
+  op.min_inputs = 5;
+  op.max_inputs = 6;
   op.infer = updated_types;
-  op.in_place = {2, 3, 4};
+  op.in_place = {2, 3, 4, 5};
   op.flops = per_input_element(15);
-  op.launches = [](const Graph& graph, const Node& node, const LaunchOptions&) -> std::vector<LaunchPlan> {
+  op.launches = [](const Graph& graph, const Node& node, const LaunchOptions& options) -> std::vector<LaunchPlan> {
     LaunchPlan plan = update_launch("adamw", graph, node);
     AdamWParams params;
+    params.numerics = numerics_of(graph, node, options);
     params.beta1 = node.attributes.number("beta1");
     params.beta2 = node.attributes.number("beta2");
     params.epsilon = node.attributes.number("epsilon");

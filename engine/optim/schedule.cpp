@@ -28,7 +28,8 @@ double half_cosine(double r) {
 
 double learning_rate(const ScheduleConfig& schedule, std::int64_t applied) {
   const double peak = schedule.learning_rate;
-  if (applied < schedule.warmup) return peak * static_cast<double>(applied + 1) / static_cast<double>(schedule.warmup);
+  const std::int64_t first = schedule.warmup_from_zero ? 0 : 1;
+  if (applied < schedule.warmup) return peak * static_cast<double>(applied + first) / static_cast<double>(schedule.warmup);
   if (schedule.kind == ScheduleKind::constant) return peak;
   const double left = remaining(schedule, applied);
   const double share = schedule.kind == ScheduleKind::cosine ? half_cosine(left) : left;

@@ -1,10 +1,12 @@
 #include "engine/passes/autocast.h"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
 #include "engine/graph/operator.h"
+#include "engine/passes/overrides.h"
 #include "engine/passes/pattern.h"
 #include "kernels/error.h"
 #include "kernels/nearest.h"
@@ -18,7 +20,10 @@ class Autocast {
       : from_(from), options_(options), map_(static_cast<std::size_t>(from.value_count())), copies_(map_.size()) {}
 
   Graph run(std::vector<ValueId>* map) {
-    if (options_.check_patterns) check_patterns();
+    if (options_.check_patterns) {
+      check_patterns();
+      check_overrides(from_, options_.overrides);
+    }
     for (std::int32_t i = 0; i < from_.value_count(); ++i) {
       const Value& v = from_.value(ValueId{i});
       if (!v.producer) map_[static_cast<std::size_t>(i)] = add_source(v);
@@ -31,11 +36,36 @@ class Autocast {
  private:
   ValueId add_source(const Value& v) {
     switch (v.role) {
-      case Role::input: return to_.add_input(v.name, v.shape, v.format);
-      case Role::parameter: return to_.add_parameter(v.name, v.shape, v.initial, v.format);
-      case Role::constant: return to_.add_constant(v.name, v.shape, v.initial, v.format);
+      case Role::input: return to_.add_source(v);
+      case Role::parameter:
+      case Role::constant:
+      case Role::buffer: {
+        Value source = v;
+        source.format = kept_in(v.format);
+        return to_.add_source(source);
+      }
       default: throw Error(fmt::format("autocast: value '{}' has no producer and is a {}", v.name, name(v.role)));
     }
+  }
+
+  /// Pure modes keep everything in 16 bits, first values rounded once.
+  Format kept_in(Format format) const { return options_.mode.pure && eligible(format) ? options_.mode.lower : format; }
+
+  /// A batch comes as the dataset makes it; pure modes round it once, before its first use.
+  ValueId arrived(ValueId value) {
+    const Value& v = to_.value(value);
+    if (v.role != Role::input || v.producer || kept_in(v.format) == v.format) return value;
+    const auto [place, first] = arrived_.try_emplace(value);
+    if (first) {
+      Node cast;
+      cast.op = &operators().find("cast");
+      cast.name = to_.free_name(fmt::format("{}.{}", v.name, name(options_.mode.lower)));
+      cast.inputs = {value};
+      cast.attributes.set("to", std::string(name(options_.mode.lower)));
+      cast.why = fmt::format("{}: the batch is rounded on arrival", options_.mode.name);
+      place->second = to_.node(to_.add_node(std::move(cast))).outputs.front();
+    }
+    return place->second;
   }
 
   void check_patterns() const {
@@ -64,6 +94,7 @@ class Autocast {
   ValueId cast_to(ValueId value, Format format, const Node& user, std::size_t input) {
     const Value& v = to_.value(value);
     if (v.format == format || !eligible(v.format)) return value;
+    if (to_.value(to_.memory_owner(value)).role == Role::buffer) return value;   // overwritten where it is, not a copy of it
     const bool weight = v.role == Role::parameter && !v.producer && !v.same_memory_as && is_16bit(format);
     if (weight && copies_of(value)) return copies_of(value);
     Node cast;
@@ -115,13 +146,40 @@ class Autocast {
     return fmt::format("{} inputs{}", fmt::join(formats, " and "), formats.size() > 1 ? ", the widest wins" : "");
   }
 
+  /// Whether an override says what the node computes in.
+  bool compute_override(Node& node) {
+    const Override* o = find_override(options_.overrides, node.name, &Override::compute);
+    if (o == nullptr || (o->compute->lower && options_.mode.lower == Format::fp32)) return false;
+    const Format format = o->compute->in(options_.mode);
+    if (format == Format::tf32 && !node.op->product)
+      throw UsageError(fmt::format("{}: [[override]] compute = \"tf32\": '{}' ({}) is no matrix product", o->where, node.name, node.op->name));
+    cast_inputs(node, format == Format::tf32 ? Format::fp32 : format);
+    node.multiply = format == Format::tf32 && !reads_fp64(node) ? Format::tf32 : Format::fp32;
+    node.why = fmt::format("override: computes in {} by '{}'", name(format), o->nodes);
+    return true;
+  }
+
+  /// What the result is rounded to, if an override says so.
+  void output_override(Node& node) {
+    const Override* o = find_override(options_.overrides, node.name, &Override::output);
+    if (o == nullptr || (o->output->lower && options_.mode.lower == Format::fp32)) return;
+    const Format format = o->output->in(options_.mode);
+    if (!node.op->launches || node.op->overwrites())
+      throw UsageError(fmt::format("{}: [[override]] output = \"{}\": '{}' ({}) has no result of its own to round", o->where,
+                                   name(format), node.name, node.op->name));
+    if (reads_fp64(node)) return;
+    node.store = format;
+    node.why += fmt::format("; override: result in {} by '{}'", name(format), o->nodes);
+  }
+
   void choose_formats(Node& node) {
     const Mode& mode = options_.mode;
+    if (compute_override(node)) return;
     if (const std::string* pattern = override_of(node)) {
       cast_inputs(node, Format::fp32);
       node.why = fmt::format("override: kept in fp32 by '{}'", *pattern);
     } else if (!mode.mixed()) {
-      node.why = "no autocast in " + mode.name;
+      node.why = mode.pure ? fmt::format("{}: everything is kept in {}", mode.name, name(mode.lower)) : "no autocast in " + mode.name;
     } else {
       const std::string& listed = node.op->autocast;
       const CastClass c = options_.policy->class_of(listed);
@@ -149,12 +207,23 @@ class Autocast {
     }
   }
 
+  /// Norms and rotary positions give their first input's format, whatever their weights and tables have.
+  void say_what_won(Node& node, Format widest) {
+    static constexpr std::string_view claim = ", the widest wins";
+    const std::size_t at = node.why.find(claim);
+    if (at == std::string::npos || node.outputs.empty() || to_.value(node.outputs.front()).format == widest) return;
+    node.why.replace(at, claim.size(), ", the first decides");
+  }
+
   void add(const Node& old) {
     Node node = old;
     node.outputs.clear();
-    for (ValueId& v : node.inputs) v = map_[static_cast<std::size_t>(v.index)];
+    for (ValueId& v : node.inputs) v = arrived(map_[static_cast<std::size_t>(v.index)]);
     choose_formats(node);
+    output_override(node);
+    const Format widest = widest_eligible_input(node);
     const NodeId id = to_.add_node(std::move(node));
+    say_what_won(to_.node(id), widest);
     for (std::size_t i = 0; i < old.outputs.size(); ++i)
       map_[static_cast<std::size_t>(old.outputs[i].index)] = to_.node(id).outputs[i];
   }
@@ -163,6 +232,7 @@ class Autocast {
   const AutocastOptions& options_;
   Graph to_;
   std::vector<ValueId> map_;
+  std::map<ValueId, ValueId> arrived_;   // inputs: rounded to the format of a pure mode
   std::vector<ValueId> copies_;   // by new value id: the 16-bit copy of a weight
 };
 

@@ -14,6 +14,7 @@ Call::Call(const KernelTable& kernels, LaunchPlan plan, const Locate& locate)
   launch_.in_count = static_cast<int>(in_.size());
   launch_.out = out_.data();
   launch_.out_count = static_cast<int>(out_.size());
+  launch_.arithmetic = plan.arithmetic;
   launch_.params = params_.empty() ? nullptr : params_.data();
 }
 

@@ -43,10 +43,13 @@ class Rewrite {
  private:
   ValueId add_source(const Value& v) {
     switch (v.role) {
-      case Role::input: return to_.add_input(v.name, v.shape, v.format);
-      case Role::parameter: return to_.add_parameter(v.name, v.shape, v.initial, v.format);
-      case Role::constant: return to_.add_constant(v.name, v.shape, v.initial, v.format);
-      case Role::optimizer_state: return to_.add_optimizer_state(v.name, v.shape, v.format);
+      case Role::input:
+      case Role::parameter:
+      case Role::constant:
+      case Role::optimizer_state:
+      case Role::buffer:
+      case Role::committed_buffer:
+      case Role::accumulator: return to_.add_source(v);
       default: throw Error(fmt::format("checkpoint: value '{}' has no producer and is a {}", v.name, name(v.role)));
     }
   }

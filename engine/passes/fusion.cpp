@@ -20,7 +20,7 @@ struct Candidate {
 };
 
 std::optional<Candidate> candidate_of(const Graph& graph, const KernelTable& kernels, const Node& node) {
-  if (!node.op->launches || node.op->overwrites()) return std::nullopt;
+  if (!node.op->launches || node.op->overwrites() || !node.arithmetic.standard()) return std::nullopt;
   std::vector<LaunchPlan> launches = node.op->launches(graph, node, {});
   if (launches.size() != 1 || launches.front().out.empty()) return std::nullopt;
   Candidate c;
@@ -38,14 +38,16 @@ std::optional<Candidate> candidate_of(const Graph& graph, const KernelTable& ker
 
 class Fuser {
  public:
-  Fuser(const Graph& graph, const KernelTable& kernels, const std::vector<ValueId>& keep)
-      : graph_(graph), kernels_(kernels), keep_(keep), plan_(without_fusion(graph)) {}
+  Fuser(const Graph& graph, const KernelTable& kernels, const std::vector<ValueId>& keep, const std::vector<NodeId>& alone)
+      : graph_(graph), kernels_(kernels), keep_(keep), alone_(alone), plan_(without_fusion(graph)) {}
 
   FusionPlan run() {
     for (std::int32_t n = 0; n < graph_.node_count(); ++n) {
       const NodeId node{n};
-      candidates_.push_back(candidate_of(graph_, kernels_, graph_.node(node)));
-      if (graph_.node(node).op->overwrites()) last_overwrite_ = n;
+      candidates_.push_back(is_alone(node) ? std::nullopt : candidate_of(graph_, kernels_, graph_.node(node)));
+      // Nothing that could be fused reads an accumulator: writing one holds nobody up.
+      const Node& this_node = graph_.node(node);
+      if (this_node.op->overwrites() && graph_.value(this_node.outputs.front()).role != Role::accumulator) last_overwrite_ = n;
       if (candidates_.back() && candidates_.back()->kernel->stage != nullptr) join(node);
     }
     drop_single();
@@ -55,6 +57,7 @@ class Fuser {
   }
 
  private:
+  bool is_alone(NodeId n) const { return std::find(alone_.begin(), alone_.end(), n) != alone_.end(); }
   const Candidate& candidate(NodeId n) const { return *candidates_[static_cast<std::size_t>(n.index)]; }
   std::int32_t& group_index(NodeId n) { return plan_.group_of[static_cast<std::size_t>(n.index)]; }
 
@@ -198,7 +201,9 @@ class Fuser {
   void join_unscale() {
     for (std::int32_t n = 0; n + 1 < graph_.node_count(); ++n) {
       const Node &unscale = graph_.node(NodeId{n}), &norm = graph_.node(NodeId{n + 1});
-      if (unscale.op->name != "unscale_check" || norm.op->name != "global_norm" || unscale.outputs != norm.inputs) continue;
+      if (unscale.op->name != "unscale_check" || norm.op->name != "global_norm" || unscale.outputs != norm.inputs ||
+          !norm.arithmetic.standard() || is_alone(NodeId{n}) || is_alone(NodeId{n + 1}))
+        continue;
       if (!kernels_.contains("unscale_norm", Format::fp32) || compute_format(unscale.op->launches(graph_, unscale, {}).front()) != Format::fp32)
         continue;
       FusionGroup group;
@@ -214,6 +219,7 @@ class Fuser {
   const Graph& graph_;
   const KernelTable& kernels_;
   const std::vector<ValueId>& keep_;
+  const std::vector<NodeId>& alone_;
   FusionPlan plan_;
   std::vector<std::optional<Candidate>> candidates_;
   std::vector<std::vector<NodeId>> readers_;
@@ -232,8 +238,9 @@ const char* name(FusionKind kind) {
   return "?";
 }
 
-FusionPlan plan_fusion(const Graph& graph, const KernelTable& kernels, const std::vector<ValueId>& keep) {
-  return Fuser(graph, kernels, keep).run();
+FusionPlan plan_fusion(const Graph& graph, const KernelTable& kernels, const std::vector<ValueId>& keep,
+                       const std::vector<NodeId>& alone) {
+  return Fuser(graph, kernels, keep, alone).run();
 }
 
 FusionPlan without_fusion(const Graph& graph) {

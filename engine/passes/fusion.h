@@ -44,8 +44,9 @@ struct FusionPlan {
   std::int32_t runs_at(NodeId node) const { return group(node) == nullptr ? node.index : group(node)->position().index; }
 };
 
-/// keep: values that must be in memory after the step.
-FusionPlan plan_fusion(const Graph& graph, const KernelTable& kernels, const std::vector<ValueId>& keep);
+/// keep: values that must be in memory after the step. alone: nodes that are launched alone.
+FusionPlan plan_fusion(const Graph& graph, const KernelTable& kernels, const std::vector<ValueId>& keep,
+                       const std::vector<NodeId>& alone = {});
 /// Every node alone.
 FusionPlan without_fusion(const Graph& graph);
 

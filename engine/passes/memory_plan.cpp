@@ -21,8 +21,11 @@ MemoryCategory category_of(Role role, bool mixed) {
     case Role::parameter: return mixed ? MemoryCategory::master_weights : MemoryCategory::weights;
     case Role::weight_copy: return MemoryCategory::weights;
     case Role::cast: return MemoryCategory::casts;
-    case Role::parameter_gradient: return MemoryCategory::gradients;
+    case Role::parameter_gradient:
+    case Role::accumulator: return MemoryCategory::gradients;
     case Role::optimizer_state: return MemoryCategory::optimizer_state;
+    case Role::buffer:
+    case Role::committed_buffer: return MemoryCategory::buffers;
     case Role::input:
     case Role::constant: return MemoryCategory::inputs;
     case Role::activation:
@@ -32,7 +35,16 @@ MemoryCategory category_of(Role role, bool mixed) {
 }
 
 bool is_persistent(Role role) {
-  return role == Role::parameter || role == Role::optimizer_state || role == Role::input || role == Role::constant;
+  switch (role) {
+    case Role::parameter:
+    case Role::optimizer_state:
+    case Role::input:
+    case Role::constant:
+    case Role::buffer:
+    case Role::committed_buffer:
+    case Role::accumulator: return true;
+    default: return false;
+  }
 }
 
 class Planner {
@@ -122,7 +134,7 @@ class Planner {
       if (group != nullptr) {
         bytes = FusedCall(graph_, kernels_, fusion_, *group, {}, nowhere).workspace_bytes(threads_);
       } else {
-        for (LaunchPlan& plan : node.op->launches(graph_, node, {})) {
+        for (LaunchPlan& plan : launch_plans(graph_, node, {})) {
           Call call(kernels_, std::move(plan), nowhere);
           call.launch().threads = threads_;
           bytes = std::max(bytes, call.workspace_bytes());
@@ -207,6 +219,7 @@ const char* name(MemoryCategory category) {
     case MemoryCategory::master_weights: return "master weights";
     case MemoryCategory::gradients: return "gradients";
     case MemoryCategory::optimizer_state: return "optimizer state";
+    case MemoryCategory::buffers: return "buffers";
     case MemoryCategory::activations: return "activations";
     case MemoryCategory::casts: return "casts";
     case MemoryCategory::workspace: return "workspace";

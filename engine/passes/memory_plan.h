@@ -18,13 +18,14 @@ enum class MemoryCategory : std::uint8_t {
   master_weights,    ///< mixed modes: the fp32 parameters
   gradients,         ///< of parameters, as the optimizer reads them
   optimizer_state,
+  buffers,           ///< running statistics, and their values at the last commit
   activations,       ///< kept or passing values of the forward pass, gradients of activations
   casts,             ///< other format changes
   workspace,         ///< scratch of kernels
   inputs,            ///< batch, constants, the step's scalars
   gaps,              ///< arena bytes no live value covers at the peak: alignment and placement
 };
-inline constexpr int memory_category_count = 9;
+inline constexpr int memory_category_count = 10;
 const char* name(MemoryCategory category);
 
 struct Placement {

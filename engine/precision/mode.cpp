@@ -12,6 +12,7 @@ const std::vector<Mode>& modes() {
       {"fp32", Format::fp32, false, false},      {"tf32", Format::fp32, true, false},
       {"fp16", Format::fp16, false, true},       {"bf16", Format::bf16, false, false},
       {"fp16+tf32", Format::fp16, true, true},   {"bf16+tf32", Format::bf16, true, false},
+      {"fp16_pure", Format::fp16, false, false, true}, {"bf16_pure", Format::bf16, false, false, true},
   };
   return all;
 }

@@ -11,11 +11,12 @@ namespace ulpscope::engine {
 
 struct Mode {
   std::string name;
-  Format lower = Format::fp32;   ///< what autocast lowers to; fp32: no autocast
+  Format lower = Format::fp32;   ///< what autocast lowers to, or what a pure mode keeps everything in; fp32: neither
   bool tf32 = false;             ///< products that stay fp32 multiply in tf32
   bool loss_scaling = false;     ///< dynamic by default
+  bool pure = false;             ///< weights, gradients and optimizer state in `lower`, no master, no policy
 
-  bool mixed() const { return lower != Format::fp32; }   ///< fp32 master weights and 16-bit copies
+  bool mixed() const { return lower != Format::fp32 && !pure; }   ///< fp32 master weights and 16-bit copies
 };
 
 /// Every mode, in the order of reports.

@@ -29,7 +29,7 @@ Program::Program(Device& device, const Graph& graph, const MemoryPlan& plan, voi
       step.fused = std::make_unique<FusedCall>(graph, device.kernels(), plan.fusion, *group, options, locate);
       step.fused->bind(state, device.description().threads, device.stream(), workspace);
     } else if (node.op->launches) {
-      for (LaunchPlan& launch_plan : node.op->launches(graph, node, options)) {
+      for (LaunchPlan& launch_plan : launch_plans(graph, node, options)) {
         auto call = std::make_unique<Call>(device.kernels(), std::move(launch_plan), locate);
         call->launch().state = state;
         call->launch().threads = device.description().threads;
@@ -58,6 +58,7 @@ void Program::run(Phase phase, Topics& topics, const Execution& execution) {
     } else {
       run_observed(step, topics, execution);
     }
+    for (const auto& work : step.after) work(execution);
     if (announce) topics.node_end.publish(event);
   }
 }
@@ -79,6 +80,11 @@ void Program::observe(const std::function<bool(const Node&)>& which) {
     if (step.launches()) observe(step, which);
 }
 
+void Program::after(NodeId node, std::function<void(const Execution&)> work) {
+  for (Step& step : steps_)
+    if (std::find(step.nodes.begin(), step.nodes.end(), node) != step.nodes.end()) step.after.push_back(std::move(work));
+}
+
 std::int64_t Program::observation_bytes() const {
   std::size_t bytes = 0;
   for (const Step& step : steps_)
@@ -97,8 +103,9 @@ void Program::observe(Step& step, const std::function<bool(const Node&)>& which)
     std::vector<std::unique_ptr<RoundingCounts>>& counts = step.counts.emplace_back();
     std::vector<RoundingCounts*>& of_node = pointers.emplace_back();
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-      if (wanted) counts.push_back(std::make_unique<RoundingCounts>());
-      of_node.push_back(wanted ? counts.back().get() : nullptr);
+      const bool counted = wanted && is_float(graph_.value(node.outputs[i]).format);   // indices, which come last, are not rounded
+      if (counted) counts.push_back(std::make_unique<RoundingCounts>());
+      of_node.push_back(counted ? counts.back().get() : nullptr);
     }
   }
   if (!any) {

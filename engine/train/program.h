@@ -26,6 +26,8 @@ class Program {
 
   /// Outputs of these nodes are counted while they are rounded. The bits stay the same.
   void observe(const std::function<bool(const Node&)>& which);
+  /// Calls `work` whenever this node has run; the node is launched alone.
+  void after(NodeId node, std::function<void(const Execution&)> work);
   /// Device memory held to observe with.
   std::int64_t observation_bytes() const;
 
@@ -37,6 +39,7 @@ class Program {
     std::vector<NodeId> nodes;
     std::vector<std::unique_ptr<Call>> calls;            ///< of a node alone
     std::unique_ptr<FusedCall> fused;                    ///< of a group
+    std::vector<std::function<void(const Execution&)>> after;
     /// By node, by output; all empty: not observed.
     std::vector<std::vector<std::unique_ptr<RoundingCounts>>> counts;
 

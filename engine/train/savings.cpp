@@ -24,6 +24,7 @@ StepPlan rewritten(const StepPlan& base, const CheckpointOptions& options, const
   for (const ValueId v : base.inputs) plan.inputs.push_back(c.map[static_cast<std::size_t>(v.index)]);
   plan.parameters = base.parameters;
   plan.tokens = base.tokens;
+  plan.micro_batches = base.micro_batches;
   plan.savings.segments = std::move(c.segments);
   plan.savings.repeated = c.repeated;
   plan.savings.recast = c.recast;

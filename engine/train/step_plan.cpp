@@ -1,12 +1,19 @@
 // The passes in DESIGN's order: autocast, loss scale, autodiff, update, checkpointing, fusion, memory plan.
 #include <variant>
 
+#include <fmt/format.h>
+
 #include "engine/passes/autocast.h"
 #include "engine/passes/autodiff.h"
+#include "engine/passes/commit.h"
 #include "engine/passes/loss_scale.h"
+#include "engine/passes/overrides.h"
 #include "engine/passes/update.h"
 #include "engine/precision/policy.h"
+#include "engine/graph/operator.h"
+#include "engine/train/injector.h"
 #include "engine/train/trainer.h"
+#include "kernels/error.h"
 
 namespace ulpscope::engine {
 namespace {
@@ -18,7 +25,7 @@ struct Forward {
 
 Forward cast_forward(const Model& model, const Mode& mode, const TrainConfig& config, bool check_patterns) {
   Forward f;
-  AutocastOptions options{mode, &find_policy(config.policy), config.keep_fp32, check_patterns};
+  AutocastOptions options{mode, &find_policy(config.policy), config.keep_fp32, check_patterns, config.overrides};
   f.plan.graph = autocast(model.graph, options, &f.map);
   f.plan.loss = f.map[static_cast<std::size_t>(model.loss.index)];
   for (const ValueId v : model.inputs) f.plan.inputs.push_back(f.map[static_cast<std::size_t>(v.index)]);
@@ -27,30 +34,64 @@ Forward cast_forward(const Model& model, const Mode& mode, const TrainConfig& co
   return f;
 }
 
-MemoryPlan plan_launches(Device& device, const StepPlan& plan, const Mode& mode, const TrainConfig& config) {
-  const std::vector<ValueId> keep{plan.loss};
-  FusionPlan fusion = config.fusion ? plan_fusion(plan.graph, device.kernels(), keep) : without_fusion(plan.graph);
+/// alone: nodes that nothing is fused with.
+MemoryPlan plan_launches(Device& device, const StepPlan& plan, const Mode& mode, const TrainConfig& config,
+                         const std::vector<NodeId>& alone = {}) {
+  std::vector<ValueId> keep{plan.loss};
+  for (const std::string& name : config.keep)
+    if (plan.graph.contains(name)) keep.push_back(plan.graph.find(name));
+  FusionPlan fusion = config.fusion ? plan_fusion(plan.graph, device.kernels(), keep, alone) : without_fusion(plan.graph);
   return plan_memory(plan.graph, std::move(fusion), device.kernels(), mode.mixed(), keep, device.description().threads);
+}
+
+/// The loss of one micro-batch as a share of the step's mean: what is differentiated.
+ValueId share_of_step(Graph& graph, ValueId loss, std::int64_t micro_batches) {
+  if (micro_batches == 1) return loss;
+  Node node;
+  node.op = &operators().find("scale");
+  node.name = "micro_batch_share";
+  node.inputs = {loss};
+  node.attributes.set("factor", 1.0 / static_cast<double>(micro_batches));
+  node.why = fmt::format("the step's loss is the mean of {} micro-batches", micro_batches);
+  return graph.node(graph.add_node(std::move(node))).outputs.front();
+}
+
+GradientOptions gradient_options(const TrainConfig& config) {
+  GradientOptions options;
+  options.format = config.gradient_format;
+  if (config.micro_batches > 1) options.accumulator = config.accumulator_format;
+  options.early_unscale = config.early_unscale;
+  return options;
 }
 
 }  // namespace
 
 bool scales_loss(const Mode& mode, const TrainConfig& config) {
-  return mode.loss_scaling && !std::holds_alternative<scaling::NoScaling>(config.scaler);
+  const bool pure = mode.pure && mode.lower == Format::fp16 && config.scale_pure;
+  return (mode.loss_scaling || pure || config.scale_all) && !std::holds_alternative<scaling::NoScaling>(config.scaler);
 }
 
 StepPlan plan_step(Device& device, const Model& model, const Mode& mode, const TrainConfig& config) {
   StepPlan plan = std::move(cast_forward(model, mode, config, true).plan);
-  const ValueId start = scales_loss(mode, config) ? scale_loss(plan.graph, plan.loss) : plan.loss;
-  const std::vector<ParameterGradient> gradients = differentiate(plan.graph, start);
+  check(config, "train");
+  plan.micro_batches = config.micro_batches;
+  plan.tokens *= config.micro_batches;
+  ValueId start = share_of_step(plan.graph, plan.loss, config.micro_batches);
+  if (scales_loss(mode, config)) start = scale_loss(plan.graph, start);
+  const std::vector<ParameterGradient> gradients = differentiate(plan.graph, start, gradient_options(config));
   add_update(plan.graph, gradients, config.optimizer);
+  if (config.buffers == BufferCommit::transaction) add_buffer_commits(plan.graph);
+  set_arithmetic(plan.graph, config.overrides, mode, true);
+  for (const std::string& name : config.keep)
+    if (!plan.graph.contains(name)) throw UsageError(fmt::format("keep: no value of the step is named '{}'", name));
   return save_memory(std::move(plan), config, [&](StepPlan& p) {
-    p.memory = plan_launches(device, p, mode, config);
+    p.memory = plan_launches(device, p, mode, config, injected_nodes(p.graph, config.injections));
   });
 }
 
 StepPlan plan_evaluation(Device& device, const Model& model, const Mode& mode, const TrainConfig& config) {
   StepPlan plan = std::move(cast_forward(model, mode, config, false).plan);
+  set_arithmetic(plan.graph, config.overrides, mode, false);
   plan.memory = plan_launches(device, plan, mode, config);
   return plan;
 }

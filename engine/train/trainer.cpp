@@ -6,8 +6,11 @@
 #include <fmt/format.h>
 
 #include "engine/optim/schedule.h"
+#include "engine/passes/commit.h"
 #include "engine/train/initialise.h"
+#include "engine/train/injector.h"
 #include "engine/train/program.h"
+#include "engine/train/weights.h"
 #include "kernels/error.h"
 
 namespace ulpscope::engine {
@@ -30,6 +33,17 @@ StepPlan with_sources_of(const StepPlan& training, StepPlan evaluation) {
       throw UsageError(fmt::format("evaluation: the constant '{}' has other values than in the model that is trained", v.name));
   }
   return evaluation;
+}
+
+const NamedTensor& saved_tensor(const TrainerState& saved, const Value& value, std::size_t bytes) {
+  const auto tensor = std::find_if(saved.tensors.begin(), saved.tensors.end(),
+                                   [&](const NamedTensor& t) { return t.name == value.name; });
+  if (tensor == saved.tensors.end()) throw Error(fmt::format("the saved state has no '{}'", value.name));
+  const Shape shape(tensor->shape);
+  if (tensor->dtype != dtype(value.format) || !(shape == value.shape) || tensor->data.size() != bytes)
+    throw Error(fmt::format("'{}' is {} {}, and in the saved state {} {}", value.name, dtype(value.format), to_string(value.shape),
+                            tensor->dtype, to_string(shape)));
+  return *tensor;
 }
 
 }  // namespace
@@ -56,8 +70,12 @@ struct Trainer::State {
     evaluate_program = std::make_unique<Program>(
         device, evaluation.graph, evaluation.memory, arena.data(), [this](ValueId v) { return evaluation_address(v); },
         step_state(), options);
-    for (const Role role : {Role::parameter, Role::constant})
+    if (!config.injections.empty())
+      injector = std::make_unique<Injector>(device, training.graph, config.injections,
+                                            [this](ValueId v) { return address(training, v); }, *train_program);
+    for (const Role role : {Role::parameter, Role::constant, Role::buffer})
       for (const ValueId v : training.graph.with_role(role)) write(v, initial_values(training.graph.value(v), seed));
+    if (!config.weights.empty()) read_weights();
     for (const ValueId v : training.inputs) {
       const Value& value = training.graph.value(v);
       host_inputs.emplace_back(tensor_bytes(v));
@@ -87,6 +105,7 @@ struct Trainer::State {
   }
 
   void write(ValueId v, const std::vector<float>& values) {
+    if (const ValueId twin = committed_twin(training.graph, v)) write(twin, values);
     const Value& value = training.graph.value(v);
     if (static_cast<std::int64_t>(values.size()) != value.shape.elements())
       throw Error(fmt::format("'{}' has {} elements, not {}", value.name, value.shape.elements(), values.size()));
@@ -100,6 +119,49 @@ struct Trainer::State {
     std::vector<std::byte> bytes(tensor_bytes(v));
     device.copy_to_host(bytes.data(), address(training, v), bytes.size());
     return load(value.format, bytes.data(), value.shape.elements());
+  }
+
+  void read_weights() {
+    const TensorFile file = read_safetensors(config.weights);
+    check_weights(file, config.weights, training.graph, mode, config.widen);
+    for (const Role role : {Role::parameter, Role::buffer})
+      for (const ValueId v : training.graph.with_role(role))
+        if (const std::vector<float> numbers = weights_of(file, training.graph.value(v)); !numbers.empty()) write(v, numbers);
+  }
+
+  /// Kept from one step to the next.
+  std::vector<ValueId> kept() const {
+    std::vector<ValueId> values;
+    for (std::int32_t i = 0; i < training.graph.value_count(); ++i) {
+      const Value& value = training.graph.value(ValueId{i});
+      if (!value.producer && value.role != Role::input && value.role != Role::constant) values.push_back(ValueId{i});
+    }
+    return values;
+  }
+
+  TrainerState save() const {
+    TrainerState saved{iteration, applied, scaler, {}};
+    for (const ValueId v : kept()) {
+      const Value& value = training.graph.value(v);
+      const auto dims = std::span(value.shape.dim).first(static_cast<std::size_t>(value.shape.rank));
+      NamedTensor tensor{value.name, dtype(value.format), {dims.begin(), dims.end()}, std::vector<std::byte>(tensor_bytes(v))};
+      device.copy_to_host(tensor.data.data(), address(training, v), tensor.data.size());
+      saved.tensors.push_back(std::move(tensor));
+    }
+    return saved;
+  }
+
+  void restore(const TrainerState& saved) {
+    const std::vector<ValueId> values = kept();
+    std::vector<const NamedTensor*> found;
+    for (const ValueId v : values) found.push_back(&saved_tensor(saved, training.graph.value(v), tensor_bytes(v)));
+    if (saved.tensors.size() != values.size())
+      throw Error(fmt::format("the saved state has {} tensors, and {} are kept in {}", saved.tensors.size(), values.size(), mode.name));
+    for (std::size_t i = 0; i < values.size(); ++i)
+      device.copy_to_device(address(training, values[i]), found[i]->data.data(), found[i]->data.size());
+    iteration = saved.iteration;
+    applied = saved.applied;
+    scaler = saved.scaler;
   }
 
   void upload_inputs() {
@@ -120,7 +182,10 @@ struct Trainer::State {
     StepState state;
     state.loss_scale = scaler.scale;
     state.inverse_scale = scaling::inverse(scaler.scale);
-    state.learning_rate = learning_rate(config.schedule, applied);
+    const OptimizerConfig& optimizer = config.optimizer;
+    state.learning_rate = in_scalar_format(
+        learning_rate(config.schedule, config.schedule_counts == ScheduleCounts::iterations ? iteration : applied),
+        optimizer.scalar_format, optimizer.scalar_rounding);
     state.iteration = iteration;
     state.applied = applied;
     return state;
@@ -130,13 +195,12 @@ struct Trainer::State {
   StepResult step() {
     topics.step_begin.publish({iteration});
     StepState state = host_state();
+    const float loss = run_micro_batches(state);
     const Execution execution{iteration, state.micro_batch, 0};
-    dataset.training_batch({seed, iteration, state.micro_batch}, host_tensors);
-    upload_inputs();
-    device.copy_to_device(step_state(), &state, sizeof state);
-
-    train_program->run(Phase::forward, topics, execution);
-    train_program->run(Phase::backward, topics, execution);
+    if (config.early_unscale) {   // done already, as far as the optimizer knows
+      state.inverse_scale = 1.0f;
+      device.copy_to_device(step_state(), &state, sizeof state);
+    }
     train_program->run(Phase::unscale, topics, execution);
     device.synchronize();
     device.copy_to_host(&state, step_state(), sizeof state);
@@ -148,13 +212,32 @@ struct Trainer::State {
     }
     train_program->run(Phase::update, topics, execution);   // commits nothing if the flag is bad
     device.synchronize();
-    return finish(state, finite, finite || apply_anyway);
+    return finish(state, loss, finite, finite || apply_anyway);
   }
 
-  StepResult finish(const StepState& state, bool finite, bool committed) {
+  /// Forward and backward passes of a step; gradients gather in their accumulators. Returns the mean loss. In state: the last
+  /// micro-batch.
+  float run_micro_batches(StepState& state) {
+    double sum = 0.0;
+    for (std::int64_t m = 0; m < config.micro_batches; ++m) {
+      state.micro_batch = static_cast<std::int32_t>(m);
+      const Execution execution{iteration, state.micro_batch, 0};
+      dataset.training_batch({seed, iteration, state.micro_batch}, host_tensors);
+      upload_inputs();
+      device.copy_to_device(step_state(), &state, sizeof state);
+      if (injector && m == 0) injector->before_step(iteration);
+      train_program->run(Phase::forward, topics, execution);
+      train_program->run(Phase::backward, topics, execution);
+      device.synchronize();   // the batch is overwritten next
+      sum += static_cast<double>(read_loss(training));
+    }
+    return static_cast<float>(sum / static_cast<double>(config.micro_batches));
+  }
+
+  StepResult finish(const StepState& state, float loss, bool finite, bool committed) {
     StepResult result;
     result.iteration = iteration;
-    result.loss = read_loss(training);
+    result.loss = loss;
     result.loss_scale = scaler.scale;
     result.learning_rate = static_cast<float>(state.learning_rate);
     result.gradient_norm = state.gradient_norm;
@@ -177,7 +260,7 @@ struct Trainer::State {
     return result;
   }
 
-  Evaluation evaluate() {
+  Evaluation evaluate(const std::function<bool()>& stop) {
     Evaluation result;
     const std::int64_t available = dataset.held_out_batches(config.batch);
     result.batches = std::min(available, config.evaluation_batches);
@@ -186,6 +269,7 @@ struct Trainer::State {
     Topics quiet;
     double sum = 0.0;
     for (std::int64_t i = 0; i < result.batches; ++i) {
+      if (stop && stop()) return {.stopped = true};
       dataset.held_out_batch(i, host_tensors);
       upload_inputs();
       evaluate_program->run(Phase::forward, quiet, {iteration});
@@ -207,6 +291,7 @@ struct Trainer::State {
   bool scaling;
   scaling::ScalerState scaler;
   std::unique_ptr<Program> train_program, evaluate_program;
+  std::unique_ptr<Injector> injector;   ///< null: the experiment injects nothing
   std::vector<std::vector<std::byte>> host_inputs;
   std::vector<Tensor> host_tensors;   ///< views of them
   std::int64_t iteration = 0, applied = 0;
@@ -222,7 +307,9 @@ Trainer::Trainer(Device& device, const Dataset& dataset, const GraphSetup& setup
 Trainer::~Trainer() = default;
 
 StepResult Trainer::step() { return state_->step(); }
-Trainer::Evaluation Trainer::evaluate() { return state_->evaluate(); }
+Trainer::Evaluation Trainer::evaluate(const std::function<bool()>& stop) { return state_->evaluate(stop); }
+TrainerState Trainer::state() const { return state_->save(); }
+void Trainer::restore(const TrainerState& state) { state_->restore(state); }
 const StepPlan& Trainer::plan() const { return state_->training; }
 const StepPlan& Trainer::evaluation_plan() const { return state_->evaluation; }
 std::int64_t Trainer::iteration() const { return state_->iteration; }

@@ -15,6 +15,7 @@
 #include "engine/topics.h"
 #include "engine/train/config.h"
 #include "engine/train/savings.h"
+#include "engine/train/trainer_state.h"
 #include "kernels/device.h"
 
 namespace ulpscope::engine {
@@ -27,7 +28,8 @@ struct StepPlan {
   MemoryPlan memory;
   MemorySavings savings;      ///< zeros for an evaluation
   std::int64_t parameters = 0;
-  std::int64_t tokens = 0;    ///< targets per step
+  std::int64_t tokens = 0;    ///< targets of a step (of an evaluation: of a batch)
+  std::int64_t micro_batches = 1;   ///< how often the phases forward and backward run in a step
 };
 
 /// Device decides kernels and their workspace. Throws UsageError for a keep_fp32 or checkpoint pattern that matches no node.
@@ -35,7 +37,7 @@ StepPlan plan_step(Device& device, const Model& model, const Mode& mode, const T
 /// The forward pass alone, in the mode, without dropout: held-out evaluation.
 StepPlan plan_evaluation(Device& device, const Model& model, const Mode& mode, const TrainConfig& config);
 
-/// Whether the mode multiplies the loss: fp16 modes, unless the scaler is none.
+/// Whether the mode multiplies the loss: fp16 modes, unless the scaler is none; fp16_pure where it is asked for.
 bool scales_loss(const Mode& mode, const TrainConfig& config);
 
 struct TrainerSetup {
@@ -70,10 +72,18 @@ class Trainer {
   /// Nothing if no data is held out.
   struct Evaluation {
     bool available = false;
+    bool stopped = false;     ///< it was asked to end before it had a result
     double loss = 0.0;
     std::int64_t batches = 0;
   };
-  Evaluation evaluate();
+  /// stop: asked between batches; true ends the evaluation without a result.
+  Evaluation evaluate(const std::function<bool()>& stop = {});
+
+  /// What decides how the training goes on, after a step; and back, into a trainer of the same model, mode, configuration and
+  /// seed, which then takes the same steps to the bit. Throws Error naming the value that is missing, too many, or of another
+  /// shape or format; nothing is changed then.
+  TrainerState state() const;
+  void restore(const TrainerState& state);
 
   const StepPlan& plan() const;
   const StepPlan& evaluation_plan() const;
@@ -84,7 +94,8 @@ class Trainer {
   std::int64_t applied() const;
   const scaling::ScalerState& scaler() const;
 
-  /// Copies of persistent values (parameters, optimizer state) by name, widened to fp32.
+  /// Copies of persistent values (parameters, optimizer state, buffers) by name, widened to fp32. A buffer that is written is
+  /// so at the last commit, too.
   std::vector<float> read(const std::string& value_name) const;
   void write(const std::string& value_name, const std::vector<float>& values);
 

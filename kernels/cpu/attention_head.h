@@ -14,8 +14,6 @@
 
 namespace ulpscope::attention {
 
-inline constexpr std::int64_t most_tallies = 64;  ///< observed launches are cut into at most this many runs of heads
-inline constexpr int most_outputs = 3;
 
 template <class T>
 inline constexpr Format own_format = std::is_same_v<T, float> ? Format::fp32 : Format::fp64;
@@ -38,12 +36,15 @@ template <class T>
 struct Work {
   const AttentionParams* params = nullptr;
   std::int64_t batch = 0, heads = 0, queries = 0, keys = 0, width = 0, value_width = 0;
+  std::int64_t groups = 0;  ///< heads of k and v: each is shared by heads / groups neighbouring heads of q
+  std::int64_t items = 0;   ///< what is shared out: heads forwards, groups backwards
+  const std::int32_t* visible = nullptr;  ///< [batch, keys]: keys that are seen; null: all
   Format probs_format = Format::fp32;
   bool dropout = false;
   int threads = 1;
   std::size_t counts_bytes = 0, thread_bytes = 0;
 
-  std::int64_t items() const { return batch * heads; }
+  std::int64_t sharing() const { return heads / groups; }
   std::int64_t scores() const { return queries * keys; }
   /// Of the largest of the products (both directions).
   std::int64_t product_scratch(InstructionSet set) const {
@@ -51,7 +52,6 @@ struct Work {
     const std::int64_t longest = std::max(queries, keys), widest = std::max(width, value_width);
     return std::max(multiply_scratch(set, queries, keys, widest), multiply_scratch(set, longest, widest, longest));
   }
-  std::int64_t tallies() const { return std::min(most_tallies, items()); }
   std::size_t bytes() const { return counts_bytes + thread_bytes * static_cast<std::size_t>(threads); }
 };
 
@@ -95,13 +95,15 @@ struct Head {
   T* product_scratch = nullptr;
 
   std::int64_t item() const { return b * work.heads + h; }
+  /// Row `row` of this head, or of the group it belongs to.
+  void* line(const Tensor& t, std::int64_t row) const { return line_of(t, b, h * t.shape[1] / work.heads, row); }
 
   /// An operand of a product: in place, or widened and rounded into `copy`.
   Matrix<const T> operand(const Tensor& t, T* copy) const {
     const std::int64_t n = t.shape[2];
     const std::int64_t width = t.shape[3];
     if (readable<T>(t, work.params->multiply)) {
-      return {static_cast<const T*>(line_of(t, b, h, 0)), n == 1 ? width : t.stride[2]};
+      return {static_cast<const T*>(line(t, 0)), n == 1 ? width : t.stride[2]};
     }
     load(t, copy, work.params->multiply);
     return {copy, width};
@@ -109,7 +111,7 @@ struct Head {
   void load(const Tensor& t, T* copy, Format multiply) const {
     const std::int64_t width = t.shape[3];
     for (std::int64_t i = 0; i < t.shape[2]; ++i) {
-      lines.load(t.format, line_of(t, b, h, i), inner_stride(t), copy + i * width, width, multiply);
+      lines.load(t.format, line(t, i), inner_stride(t), copy + i * width, width, multiply);
     }
   }
 
@@ -126,13 +128,13 @@ struct Head {
     const std::int64_t n = out.shape[3];
     const bool in_place = out.format == own_format<T> && plain_lines<T>(out);
     const Matrix<T> z =
-        in_place ? Matrix<T>{static_cast<T*>(line_of(out, b, h, 0)), m == 1 ? n : out.stride[2]} : Matrix<T>{sums, n};
+        in_place ? Matrix<T>{static_cast<T*>(line(out, 0)), m == 1 ? n : out.stride[2]} : Matrix<T>{sums, n};
     product(trans_a, false, m, n, k, x, y, z);
     if (!in_place || tally[index] != nullptr) store(z, out, index);
   }
   void store(Matrix<T> from, const Tensor& out, int index) const {
     for (std::int64_t i = 0; i < out.shape[2]; ++i) {
-      lines.finish(from.data + i * from.stride, 1, 0, nullptr, out.format, line_of(out, b, h, i), inner_stride(out),
+      lines.finish(from.data + i * from.stride, 1, 0, nullptr, out.format, line(out, i), inner_stride(out),
                    out.shape[3], tally[index]);
     }
   }

@@ -10,12 +10,14 @@ namespace {
 // Masked scores are -inf, whose share of the softmax is exactly 0, and zeros at the end of a row change no bit of a sum
 // along the tree. So the visible keys alone give what the whole row would.
 template <class T>
-void softmax(T* scores, std::int64_t queries, std::int64_t keys, T scale, bool causal, T* row) {
+void softmax(T* scores, std::int64_t queries, std::int64_t keys, T scale, bool causal, const std::int32_t* seen, T* row) {
+  const T hidden = static_cast<T>(-__builtin_huge_val());
   for (std::int64_t query = 0; query < queries; ++query) {
     T* line = scores + query * keys;
     const std::int64_t last = query + keys - queries;
     const std::int64_t visible = !causal || last >= keys ? keys : last < 0 ? 0 : last + 1;
     for (std::int64_t i = 0; i < visible; ++i) row[i] = line[i] * scale;
+    for (std::int64_t i = 0; seen != nullptr && i < visible; ++i) row[i] = seen[i] != 0 ? row[i] : hidden;
     softmax_row<T>(SerialTeam{}, static_cast<const T*>(row), line, visible);
     const T rest = visible == 0 ? static_cast<T>(__builtin_nan("")) : T(0);
     for (std::int64_t i = visible; i < keys; ++i) line[i] = rest;

@@ -12,9 +12,10 @@ namespace ulpscope {
 template <class T>
 struct AttentionRows {
   /// scores become probabilities, in place: scaled, masked if causal (query i sees the keys up to i + keys - queries),
-  /// softmax in T. A query that sees no key is NaN throughout, like a row of nothing but -inf. `row` holds `keys`
-  /// numbers.
-  void (*softmax)(T* scores, std::int64_t queries, std::int64_t keys, T scale, bool causal, T* row);
+  /// softmax in T. visible: null, or 0 for a key that no query sees. A query that sees no key is NaN throughout, like a row
+  /// of nothing but -inf. `row` holds `keys` numbers.
+  void (*softmax)(T* scores, std::int64_t queries, std::int64_t keys, T scale, bool causal, const std::int32_t* visible,
+                  T* row);
   /// dprobs becomes the gradient of the raw scores, in place: probs * (dprobs - sum of probs * dprobs) * scale, the sum
   /// along the reduction tree.
   void (*softmax_backward)(const T* probs, T* dprobs, std::int64_t queries, std::int64_t keys, T scale);

@@ -2,7 +2,9 @@
 #include "kernels/cpu/register_isa.h"
 #include "kernels/cpu/rows.h"
 #include "kernels/ops/layer_norm.h"
+#include "kernels/ops/narrow_sum.h"
 #include "kernels/ops/reductions.h"
+#include "kernels/ops/rms_norm.h"
 
 namespace ulpscope::cpu::ULPSCOPE_ISA {
 namespace {
@@ -90,11 +92,26 @@ std::size_t leading_workspace(const Launch& launch) {
   return column_workspace(shape.rows, shape.columns, 1, sizeof(T));
 }
 
+/// Column by column, in the format and order asked for.
+template <class T>
+void run_narrow_columns(const Launch& launch, const LeadingShape& shape) {
+  const View x = view_of(launch.in[0]);
+  const View y = view_of(launch.out[0]);
+  run_units(launch, shape.columns, x.elements * 16, [&](int, std::int64_t first, std::int64_t last, RoundingTally* const* tally) {
+    for (std::int64_t c = first; c < last; ++c) {
+      const float sum = narrow_sum(launch.arithmetic, shape.rows,
+                                   [&x, &shape, c](std::int64_t r) { return read_element<float>(x, r * shape.columns + c); });
+      write_element(y, c, static_cast<T>(sum), tally[0]);
+    }
+  });
+}
+
 template <class T>
 void run_sum_leading(const Launch& launch) {
   expect_operands("sum_leading", launch, 1, 1);
   expect_workspace("sum_leading", launch);
   const LeadingShape shape = leading_shape(launch.in[0], launch.out[0]);
+  if (format_of<T>() == Format::fp32 && !launch.arithmetic.standard()) return run_narrow_columns<T>(launch, shape);
   ColumnOperands operands;
   operands.read[0] = view_of(launch.in[0]);
   operands.write[0] = view_of(launch.out[0]);
@@ -144,10 +161,40 @@ void run_weight_gradients(const Launch& launch) {
 }
 
 template <class T>
+void gain_gradient_function(const void* pointer, std::int64_t row, int n, const T* const* in, T* const* sum) {
+  rms_norm_add_weight_gradients(in[0], in[1], read_element<T>(*static_cast<const View*>(pointer), row), n, sum[0]);
+}
+
+template <class T>
+std::size_t gain_gradient_workspace(const Launch& launch) {
+  return column_workspace(row_count(launch.in[0]), row_length(launch.in[0]), 1, sizeof(T));
+}
+
+template <class T>
+void run_gain_gradient(const Launch& launch) {
+  const char* operation = "rms_norm_backward_weights";
+  expect_operands(operation, launch, 3, 1);
+  expect_workspace(operation, launch);
+  const RowShape shape = row_shape(operation, launch.in[0].shape);
+  expect_shape(operation, "dy", launch.in[2].shape, launch.in[0].shape);
+  ColumnOperands operands;
+  operands.read[0] = view_of(launch.in[0]);
+  operands.read[1] = view_of(launch.in[2]);
+  operands.write[0] = vector_view(operation, launch.out[0], shape.length);
+  operands.reads = 2;
+  operands.sums = 1;
+  operands.rows = shape.rows;
+  operands.columns = shape.length;
+  const View rstd = broadcast_view(operation, launch.in[1], shape.outer);
+  run_columns(launch, operands, 3, gain_gradient_function<T>, &rstd);
+}
+
+template <class T>
 void add_columns(KernelTable& table) {
   add_kernel(table, "sum_leading", format_of<T>(), run_sum_leading<T>, leading_workspace<T>);
   add_kernel(table, "layer_norm_backward_weights", format_of<T>(), run_weight_gradients<T>,
              weight_gradients_workspace<T>);
+  add_kernel(table, "rms_norm_backward_weights", format_of<T>(), run_gain_gradient<T>, gain_gradient_workspace<T>);
 }
 
 }  // namespace

@@ -64,8 +64,8 @@ inline void run_tiles(const Launch& launch, const Operands& operands, int cost, 
 }
 
 /// Inputs broadcast to the first output's shape.
-inline Operands operands_of(const char* operation, const Launch& launch, int inputs) {
-  expect_operands(operation, launch, inputs, 1);
+inline Operands operands_of(const char* operation, const Launch& launch, int inputs, unsigned masks = 0) {
+  expect_operands(operation, launch, inputs, 1, 0, masks);
   Operands operands;
   for (int i = 0; i < inputs; ++i) operands.read[i] = broadcast_view(operation, launch.in[i], launch.out[0].shape);
   operands.write[0] = view_of(launch.out[0]);
@@ -73,6 +73,13 @@ inline Operands operands_of(const char* operation, const Launch& launch, int inp
   operands.writes = 1;
   operands.elements = operands.write[0].elements;
   return operands;
+}
+
+/// Which inputs are i32 masks.
+template <class Body>
+constexpr unsigned masks_of() {
+  if constexpr (requires { Body::masks; }) return Body::masks;
+  return 0;
 }
 
 template <class Body>
@@ -107,7 +114,7 @@ void map_tile(const void* pointer, const RunArgs<T>& args) {
 
 template <class T, template <class> class Body, int inputs, int cost>
 void run_map(const Launch& launch) {
-  const Operands operands = operands_of(Body<T>::operation, launch, inputs);
+  const Operands operands = operands_of(Body<T>::operation, launch, inputs, masks_of<Body<T>>());
   const Body<T> body = make_body<Body<T>>(launch, operands.elements);
   run_tiles<T>(launch, operands, cost, map_tile<T, Body<T>, inputs>, &body);
 }

@@ -2,6 +2,7 @@
 
 #include "kernels/cpu/register_isa.h"
 #include "kernels/cpu/rows.h"
+#include "kernels/ops/narrow_sum.h"
 #include "kernels/ops/reductions.h"
 
 namespace ulpscope::cpu::ULPSCOPE_ISA {
@@ -39,6 +40,16 @@ std::size_t backward_workspace(const Launch& launch) {
   return static_cast<std::size_t>(rows + 1 + positions) * sizeof(std::int64_t);
 }
 
+/// `length` columns of one row of the table from `positions` rows of the gradient, every sum by itself.
+template <class T>
+void narrow_row(const Arithmetic& arithmetic, const View& dy, std::int64_t pitch, std::int64_t column, const std::int64_t* position,
+                std::int64_t positions, int length, T* sum) {
+  for (int i = 0; i < length; ++i)
+    sum[i] = static_cast<T>(narrow_sum(arithmetic, positions, [&dy, pitch, column, position, i](std::int64_t k) {
+      return read_element<float>(dy, position[k] * pitch + column + i);
+    }));
+}
+
 template <class T>
 void run_backward(const Launch& launch) {
   const char* operation = "embedding_backward";
@@ -61,6 +72,11 @@ void run_backward(const Launch& launch) {
                 const std::int64_t row = unit % rows;
                 const int length = smaller(n - column, gradient_columns);
                 for (int i = 0; i < length; ++i) sum.value[i] = T(0);
+                if (format_of<T>() == Format::fp32 && !launch.arithmetic.standard()) {
+                  narrow_row(launch.arithmetic, dy, n, column, position + start[row], start[row + 1] - start[row], length, sum.value);
+                  write_tile(dtable, row * n + column, length, sum.value, tally[0]);
+                  continue;
+                }
                 for (std::int64_t k = start[row]; k < start[row + 1]; ++k) {
                   add_row(read_run(dy, position[k] * n + column, length, buffer.value), length, sum.value);
                 }

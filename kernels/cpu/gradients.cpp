@@ -3,6 +3,7 @@
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/reduce.h"
 #include "kernels/cpu/register_isa.h"
+#include "kernels/ops/narrow_sum.h"
 #include "kernels/ops/params.h"
 #include "kernels/ops/unscale.h"
 
@@ -92,13 +93,27 @@ std::size_t norm_workspace(const Launch& launch) {
 }
 
 /// From the tensors' norms to what the optimizers read.
-template <class T>
-void finish_norm(const Launch& launch, const T* norms, int output) {
-  const T norm = math::sqrt(SerialTeam{}.sum<T>(launch.in_count, [=](std::int64_t i) { return norms[i] * norms[i]; }));
+template <class T, class Team>
+void finish_norm(const Launch& launch, const T* norms, const Team& team, int output) {
+  const T norm = math::sqrt(team.template sum<T>(launch.in_count, [=](std::int64_t i) { return norms[i] * norms[i]; }));
   const T max_norm = static_cast<T>(static_cast<const ClipParams*>(launch.params)->max_norm);
   launch.state->gradient_norm = static_cast<float>(norm);
   launch.state->clip_coefficient = static_cast<float>(clip_coefficient(norm, max_norm));
   write_observed(launch, output, scalar_view("global_norm", launch.out[output]), norm);
+}
+
+/// The norms of the tensors, and the sum of their squares, in the format and order asked for.
+template <class T>
+void run_narrow_norm(const Launch& launch, T* norms) {
+  for (int i = 0; i < launch.in_count; ++i) {
+    const View view = view_of(launch.in[i]);
+    const float sum = narrow_sum(launch.arithmetic, view.elements, [&view](std::int64_t e) {
+      const float g = read_element<float>(view, e);
+      return g * g;
+    });
+    norms[i] = static_cast<T>(rounded_to(launch.arithmetic.accumulate, math::sqrt(sum)));
+  }
+  finish_norm(launch, norms, NarrowTeam(launch.arithmetic), 0);
 }
 
 template <class T>
@@ -107,11 +122,12 @@ void run_global_norm(const Launch& launch) {
   expect_operands(operation, launch, launch.in_count, 1);
   expect_workspace(operation, launch);
   T* norms = static_cast<T*>(launch.workspace);
+  if (format_of<T>() == Format::fp32 && !launch.arithmetic.standard()) return run_narrow_norm(launch, norms);
   for (int i = 0; i < launch.in_count; ++i) {
     const View view = view_of(launch.in[i]);
     norms[i] = math::sqrt(reduce<T, SquareTerm<T>, 1>(launch, &view, norms + padded(launch.in_count)));
   }
-  finish_norm(launch, norms, 0);
+  finish_norm(launch, norms, SerialTeam{}, 0);
 }
 
 /// Both in one pass: the squares of a chunk are summed while it is in the cache.
@@ -144,7 +160,7 @@ void run_unscale_norm(const Launch& launch) {
   T* norms = static_cast<T*>(launch.workspace);
   for (int i = 0; i < launch.in_count; ++i)
     norms[i] = math::sqrt(unscale_and_square(gradient(launch, i), norms + padded(launch.in_count)));
-  finish_norm(launch, norms, launch.in_count);
+  finish_norm(launch, norms, SerialTeam{}, launch.in_count);
 }
 
 template <class T>

@@ -3,6 +3,7 @@
 
 #include "kernels/cpu/register_isa.h"
 #include "kernels/cpu/rows.h"
+#include "kernels/ops/narrow_sum.h"
 #include "kernels/ops/params.h"
 
 namespace ulpscope::cpu::ULPSCOPE_ISA {
@@ -15,7 +16,16 @@ struct Forward {
   T epsilon;
   View mean;
   View rstd;
+  Arithmetic arithmetic;  ///< of the sums, where it is not the default
 };
+
+template <class T>
+void narrow_forward_function(const void* pointer, const RunArgs<T>& a) {
+  const Forward<T>& f = *static_cast<const Forward<T>*>(pointer);
+  const Moments<T> moments = layer_norm_row(NarrowTeam(f.arithmetic), a.in[0], f.gamma, f.beta, a.out[0], a.n, f.epsilon);
+  write_element(f.mean, a.row, moments.mean, a.tally[1]);
+  write_element(f.rstd, a.row, moments.rstd, a.tally[2]);
+}
 
 template <class T>
 void forward_function(const void* pointer, const RunArgs<T>& a) {
@@ -44,6 +54,7 @@ Forward<T> make_forward(const Launch& launch, T* scratch) {
   forward.epsilon = static_cast<T>(static_cast<const LayerNormParams*>(launch.params)->epsilon);
   forward.mean = broadcast_view(operation, launch.out[1], shape.outer);
   forward.rstd = broadcast_view(operation, launch.out[2], shape.outer);
+  forward.arithmetic = launch.arithmetic;
   return forward;
 }
 
@@ -54,7 +65,9 @@ void run_forward(const Launch& launch) {
   const Forward<T> forward = make_forward<T>(launch, scratch);
   const int positions[] = {0};
   const RowOperands operands = row_operands("layer_norm", launch, 1, positions);
-  run_rows(launch, operands, 4, scratch + 2 * padded(operands.length), forward_function<T>, &forward);
+  const bool narrow = format_of<T>() == Format::fp32 && !launch.arithmetic.standard();
+  run_rows(launch, operands, 4, scratch + 2 * padded(operands.length),
+           narrow ? narrow_forward_function<T> : forward_function<T>, &forward);
 }
 
 template <class T>

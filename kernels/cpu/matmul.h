@@ -9,7 +9,7 @@
 
 namespace ulpscope {
 
-/// Adds matmul, attention and attention_backward, in fp32 and fp64, compiled for `set`.
+/// Adds matmul, attention, convolutions and their gradients, in fp32 and fp64, compiled for `set`.
 void register_cpu_products(KernelTable& table, InstructionSet set);
 
 /// The line loops compiled for `set`, which must be available.

@@ -1,6 +1,7 @@
 // One product by the calling thread alone, and the table of products.
 #include <algorithm>
 
+#include "kernels/cpu/convolution.h"
 #include "kernels/cpu/matmul.h"
 #include "kernels/cpu/product.h"
 #include "kernels/error.h"
@@ -81,6 +82,7 @@ void add_attention(KernelTable& table) {
 void register_cpu_products(KernelTable& table, InstructionSet set) {
   table.add("matmul", Format::fp32, matmul_kernel(set));
   table.add("matmul", Format::fp64, matmul_double_kernel(set));
+  register_cpu_convolutions(table, set);
   switch (set) {
     case InstructionSet::portable:
       return add_attention<InstructionSet::portable>(table);

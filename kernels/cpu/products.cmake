@@ -1,6 +1,7 @@
 # The matrix product, attention and the device. CMakeLists.txt beside it includes this after its ulpscope_isa_sources.
 target_sources(ulpscope_kernels PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/attention.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/convolution.cpp
   ${CMAKE_CURRENT_LIST_DIR}/device.cpp
   ${CMAKE_CURRENT_LIST_DIR}/matmul.cpp
   ${CMAKE_CURRENT_LIST_DIR}/matmul_double.cpp

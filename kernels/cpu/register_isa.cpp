@@ -14,6 +14,12 @@ void register_kernels(KernelTable& table) {
   register_embedding(table);
   register_update(table);
   register_gradients(table);
+  register_persistent(table);
+  register_rms_norm(table);
+  register_rotary(table);
+  register_masks(table);
+  register_batch_norm(table);
+  register_pool(table);
   register_fused(table);
 }
 

@@ -18,6 +18,12 @@ void register_columns(KernelTable& table);
 void register_embedding(KernelTable& table);
 void register_update(KernelTable& table);
 void register_gradients(KernelTable& table);
+void register_persistent(KernelTable& table);
+void register_rms_norm(KernelTable& table);
+void register_rotary(KernelTable& table);
+void register_masks(KernelTable& table);
+void register_batch_norm(KernelTable& table);
+void register_pool(KernelTable& table);
 void register_fused(KernelTable& table);
 
 void register_kernels(KernelTable& table);

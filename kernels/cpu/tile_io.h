@@ -141,9 +141,18 @@ inline void scatter_items(const View& v, std::int64_t begin, int n, const void* 
   }
 }
 
+/// Indices and masks as numbers.
+template <class T>
+void read_integers(const View& v, std::int64_t begin, int n, T* destination) {
+  alignas(64) std::int32_t integers[tile_length];
+  gather_items(v, begin, n, integers);
+  for (int i = 0; i < n; ++i) destination[i] = static_cast<T>(integers[i]);
+}
+
 /// Widens n <= tile_length elements into `destination`.
 template <class T>
 __attribute__((noinline)) void read_tile(const View& v, std::int64_t begin, int n, T* destination) {
+  if (v.format == Format::i32) return read_integers(v, begin, n, destination);
   if (v.flat) return widen_tile(v.format, v.data + begin * v.item, destination, static_cast<std::size_t>(n));
   alignas(64) std::uint64_t raw[tile_length];
   gather_items(v, begin, n, raw);

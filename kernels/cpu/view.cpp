@@ -55,19 +55,21 @@ View vector_view(const char* operation, const Tensor& tensor, std::int64_t lengt
 
 View scalar_view(const char* operation, const Tensor& tensor) { return broadcast_view(operation, tensor, Shape{}); }
 
-void expect_operands(const char* operation, const Launch& launch, int inputs, int outputs, unsigned indices) {
+void expect_operands(const char* operation, const Launch& launch, int inputs, int outputs, unsigned indices,
+                     unsigned masks) {
   if (launch.in_count != inputs || launch.out_count != outputs) {
     throw Error(std::string(operation) + ": " + std::to_string(inputs) + " inputs and " + std::to_string(outputs) +
                 " outputs expected, not " + std::to_string(launch.in_count) + " and " +
                 std::to_string(launch.out_count));
   }
   for (int i = 0; i < inputs; ++i) {
-    const bool index = (indices >> i & 1u) != 0;
+    const bool mask = (masks >> i & 1u) != 0;
+    const bool index = mask || (indices >> i & 1u) != 0;
     if (index != !is_float(launch.in[i].format)) {
       throw Error(std::string(operation) + ": input " + std::to_string(i) + " is " + name(launch.in[i].format) +
                   (index ? ", not i32" : ", not a float format"));
     }
-    if (index && !launch.in[i].contiguous()) {
+    if (index && !mask && !launch.in[i].contiguous()) {
       throw Error(std::string(operation) + ": input " + std::to_string(i) + " (indices) is not contiguous");
     }
   }
@@ -83,6 +85,25 @@ void expect_shape(const char* operation, const char* operand, const Shape& shape
   throw Error(std::string(operation) + ": " + operand + " has shape " + to_string(shape) + ", expected " +
               to_string(expected));
 }
+
+void expect_index_map(const char* operation, const Launch& launch) {
+  if (launch.in_count != 1 || launch.out_count != 1 || is_float(launch.in[0].format) || is_float(launch.out[0].format) ||
+      !launch.in[0].contiguous() || !launch.out[0].contiguous()) {
+    throw Error(std::string(operation) + ": takes one contiguous i32 operand and gives one");
+  }
+  expect_shape(operation, "the result", launch.out[0].shape, launch.in[0].shape);
+}
+
+void expect_index_output(const char* operation, const Launch& launch, int inputs) {
+  if (launch.in_count != inputs || launch.out_count != 2 || is_float(launch.out[1].format) || !launch.out[1].contiguous())
+    throw Error(std::string(operation) + ": gives a result and a contiguous i32 index");
+  Launch numbers = launch;
+  numbers.out_count = 1;
+  expect_operands(operation, numbers, inputs, 1);
+  expect_shape(operation, "the index", launch.out[1].shape, launch.out[0].shape);
+}
+
+Shape matrix_shape(std::int64_t rows, std::int64_t columns) { return Shape{rows, columns}; }
 
 void fail(const char* operation, const char* message) { throw Error(std::string(operation) + ": " + message); }
 

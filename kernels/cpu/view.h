@@ -31,10 +31,16 @@ View vector_view(const char* operation, const Tensor& tensor, std::int64_t lengt
 View scalar_view(const char* operation, const Tensor& tensor);
 
 /// Throws Error unless the launch has as many inputs and outputs as said, all of a float format but for the inputs
-/// whose bit is set in `indices`, which are i32 and contiguous.
-void expect_operands(const char* operation, const Launch& launch, int inputs, int outputs, unsigned indices = 0);
+/// whose bit is set in `indices`, which are i32 and contiguous, and those in `masks`, which are i32 of any strides.
+void expect_operands(const char* operation, const Launch& launch, int inputs, int outputs, unsigned indices = 0,
+                     unsigned masks = 0);
 /// Throws Error unless both shapes are equal.
 void expect_shape(const char* operation, const char* operand, const Shape& shape, const Shape& expected);
+/// Throws Error unless the launch maps i32 to i32, both contiguous and of one shape.
+void expect_index_map(const char* operation, const Launch& launch);
+/// Throws Error unless the launch has one float input, a float output, and an i32 output beside it of the same shape, contiguous.
+void expect_index_output(const char* operation, const Launch& launch, int inputs);
+Shape matrix_shape(std::int64_t rows, std::int64_t columns);
 [[noreturn]] void fail(const char* operation, const char* message);
 
 /// rows and columns of a shape: all dimensions but the last, and the last.

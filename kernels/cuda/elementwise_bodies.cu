@@ -7,8 +7,10 @@
 #include "kernels/ops/adamw.h"
 #include "kernels/ops/dropout.h"
 #include "kernels/ops/elementwise_list.h"
+#include "kernels/ops/persistent.h"
 #include "kernels/ops/sgd.h"
 #include "kernels/ops/unscale.h"
+#include "kernels/ops/weight_rounding.h"
 
 namespace ulpscope::cuda {
 namespace {
@@ -51,6 +53,8 @@ __global__ void map_kernel(const void* params, const StepState* state, std::int6
 ULPSCOPE_ELEMENTWISE_BODIES(ULPSCOPE_INSTANTIATE)
 ULPSCOPE_INSTANTIATE(CopyBody, 1, 1)
 ULPSCOPE_INSTANTIATE(DropoutBody, 1, 8)
+ULPSCOPE_INSTANTIATE(EmaBody, 2, 1)
+ULPSCOPE_INSTANTIATE(AccumulateBody, 2, 1)
 #undef ULPSCOPE_INSTANTIATE
 
 template <class T>

@@ -3,15 +3,21 @@
 #include <cstdint>
 
 #include "kernels/cuda/block_team.cuh"
+#include "kernels/ops/batch_norm.h"
 #include "kernels/ops/causal_mask.h"
 #include "kernels/ops/cross_entropy.h"
 #include "kernels/ops/embedding.h"
 #include "kernels/ops/layer_norm.h"
+#include "kernels/ops/losses.h"
+#include "kernels/ops/masks.h"
 #include "kernels/ops/reductions.h"
+#include "kernels/ops/rms_norm.h"
+#include "kernels/ops/rotary.h"
 #include "kernels/ops/round_and_count.h"
 #include "kernels/ops/softmax.h"
 #include "kernels/ops/team.h"
 #include "kernels/ops/unscale.h"
+#include "kernels/ops/window.h"
 
 namespace ulpscope::cuda {
 
@@ -56,8 +62,9 @@ __global__ void layer_norm_backward_kernel(const T* x, const T* gamma, const T* 
 template <class T>
 __global__ void cross_entropy_kernel(const T* logits, const std::int32_t* target, T* loss, T* lse, std::int64_t n) {
   __shared__ T scratch[block_threads];
-  const CrossEntropy<T> result =
-      cross_entropy_row(BlockTeam<T>{scratch}, logits + blockIdx.x * n, target[blockIdx.x], n);
+  const std::int32_t own = target[blockIdx.x];
+  const CrossEntropy<T> result = own < 0 ? ignored_row(BlockTeam<T>{scratch}, logits + blockIdx.x * n, n)
+                                         : cross_entropy_row(BlockTeam<T>{scratch}, logits + blockIdx.x * n, own, n, T(0.1));
   if (threadIdx.x != 0) return;
   loss[blockIdx.x] = result.loss;
   lse[blockIdx.x] = result.log_sum_exp;
@@ -67,8 +74,62 @@ template <class T>
 __global__ void cross_entropy_backward_kernel(const T* logits, const std::int32_t* target, const T* lse, T scale,
                                               T* dlogits, std::int64_t n) {
   __shared__ T scratch[block_threads];
-  cross_entropy_backward_row(BlockTeam<T>{scratch}, logits + blockIdx.x * n, target[blockIdx.x], lse[blockIdx.x], scale,
-                             dlogits + blockIdx.x * n, n);
+  cross_entropy_backward_row(BlockTeam<T>{scratch}, logits + blockIdx.x * n, target[blockIdx.x], target[blockIdx.x] < 0,
+                             lse[blockIdx.x], scale, T(0.1), dlogits + blockIdx.x * n, n);
+}
+
+template <class T>
+__global__ void rms_norm_kernel(const T* x, const T* gamma, const T* dy, T* y, T* dx, T* rstd, std::int64_t n, T epsilon) {
+  __shared__ T scratch[block_threads];
+  const BlockTeam<T> team{scratch};
+  const T own = rms_norm_row(team, x + blockIdx.x * n, gamma, y + blockIdx.x * n, n, epsilon);
+  rms_norm_backward_row(team, x + blockIdx.x * n, gamma, own, dy + blockIdx.x * n, dx + blockIdx.x * n, n);
+  if (threadIdx.x == 0) rstd[blockIdx.x] = own;
+}
+
+template <class T>
+__global__ void rotary_kernel(const T* x, T* cosine, T* sine, T* y, std::int64_t depth, double ratio) {
+  __shared__ T scratch[block_threads];
+  for (std::int64_t i = threadIdx.x; i < depth / 2; i += block_threads) {
+    const Rotation<T> r = rotation<T>(ratio, blockIdx.x, i);
+    cosine[i] = r.cosine;
+    sine[i] = r.sine;
+  }
+  __syncthreads();
+  rotary_row(BlockTeam<T>{scratch}, x + blockIdx.x * depth, static_cast<const T*>(cosine), static_cast<const T*>(sine), false,
+             y + blockIdx.x * depth, depth);
+}
+
+/// One block for each channel of x [rows, channels, n].
+template <class T>
+__global__ void batch_norm_kernel(const T* x, const T* dy, T* y, T* dx, T* partial, std::int64_t rows, std::int64_t n) {
+  __shared__ T scratch[block_threads];
+  const BlockTeam<T> team{scratch};
+  const std::int64_t channels = gridDim.x, channel = blockIdx.x;
+  T* own = partial + channel * rows;
+  const auto run = [=](std::int64_t r) { return x + (r * channels + channel) * n; };
+  const auto pair = [=](std::int64_t r) {
+    return RunPair<T>{x + (r * channels + channel) * n, dy + (r * channels + channel) * n};
+  };
+  const ChannelMoments<T> m = channel_moments<T>(team, rows, n, own, run, T(1e-5));
+  const ChannelGradients<T> g = channel_gradients<T>(team, rows, n, own, pair, m.mean, m.rstd);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    batch_norm_run(team, run(r), m.mean, m.rstd, T(1), T(0), y + (r * channels + channel) * n, n);
+    batch_norm_backward_run(team, pair(r), m.mean, m.rstd, T(1), g.dbeta, g.dgamma, dx + (r * channels + channel) * n, n);
+  }
+}
+
+/// One thread for each plane.
+template <class T>
+__global__ void window_kernel(const T* x, T* y, T* sum, std::int32_t* index, const Window* window, Planes planes) {
+  const Span h = covered(*window, 0, threadIdx.x, planes.height), w = covered(*window, 1, blockIdx.x, planes.width);
+  const Greatest<T> best = window_max(x, planes.width, h, w);
+  y[0] = best.value;
+  index[0] = best.index;
+  sum[0] = window_sum(x, planes.width, h, w);
+  gather_tap(x, planes, *window, 0, 0, y);
+  scatter_tap(static_cast<const T*>(y), planes, *window, 0, 0, sum);
+  index[1] = compare_index(index[0], CompareParams{});
 }
 
 /// Chunks of the sums along elements: sum, squares, squared differences.
@@ -83,6 +144,8 @@ __global__ void sums_kernel(const T* a, const T* b, std::int64_t n, T* result) {
   result[0] = sum;
   result[1] = squares;
   result[2] = differences;
+  result[5] = team.template sum<T>(n, [=](std::int64_t i) { return BceWithLogitsTerm<T>{}(a[i], b[i]); });
+  result[6] = team.template sum<T>(n, [=](std::int64_t i) { return AbsoluteDifferenceTerm<T>{}(a[i], b[i]); });
   result[3] = clip_coefficient(math::sqrt(squares), T(1));
   result[4] = SerialTeam{}.sum<T>(n, [=](std::int64_t i) { return a[i]; });
 }
@@ -96,6 +159,7 @@ __global__ void columns_kernel(const T* x, const T* dy, T* sum, T* dgamma, T* db
   for (std::int64_t row = 0; row < chunks * column_chunk_rows; ++row) {
     T* place = sum + row / column_chunk_rows * n + i;
     add_row(x + row * n + i, 1, place);
+    rms_norm_add_weight_gradients(x + row * n + i, dy + row * n + i, T(1), 1, dgamma + i);
     layer_norm_add_weight_gradients(x + row * n + i, dy + row * n + i, Moments<T>{T(0), T(1)}, 1, dgamma + i,
                                     dbeta + i);
   }
@@ -125,6 +189,10 @@ __global__ void count_kernel(const T* before, const T* after, int n, T least_nor
   template __global__ void cross_entropy_kernel<T>(const T*, const std::int32_t*, T*, T*, std::int64_t);       \
   template __global__ void cross_entropy_backward_kernel<T>(const T*, const std::int32_t*, const T*, T, T*,    \
                                                             std::int64_t);                                     \
+  template __global__ void rms_norm_kernel<T>(const T*, const T*, const T*, T*, T*, T*, std::int64_t, T);      \
+  template __global__ void rotary_kernel<T>(const T*, T*, T*, T*, std::int64_t, double);                       \
+  template __global__ void batch_norm_kernel<T>(const T*, const T*, T*, T*, T*, std::int64_t, std::int64_t);   \
+  template __global__ void window_kernel<T>(const T*, T*, T*, std::int32_t*, const Window*, Planes);           \
   template __global__ void sums_kernel<T>(const T*, const T*, std::int64_t, T*);                               \
   template __global__ void columns_kernel<T>(const T*, const T*, T*, T*, T*, std::int64_t, std::int64_t);      \
   template __global__ void count_kernel<T>(const T*, const T*, int, T, RoundingTally*);

@@ -16,6 +16,7 @@ struct AdamWBody {
   static constexpr const char* operation = "adamw";
   T clip;
   T decay;  ///< 1 - lr * weight_decay
+  T decay_change;  ///< -lr * weight_decay
   T beta2;
   T one_minus_beta1;
   T one_minus_beta2;
@@ -32,6 +33,7 @@ struct AdamWBody {
     const double correction2 = 1.0 - math::power(p.beta2, t);
     return {static_cast<T>(state->clip_coefficient),
             static_cast<T>(1.0 - lr * p.weight_decay),
+            static_cast<T>(-lr * p.weight_decay),
             static_cast<T>(p.beta2),
             static_cast<T>(1.0 - p.beta1),
             static_cast<T>(1.0 - p.beta2),
@@ -41,13 +43,20 @@ struct AdamWBody {
             1.0 - p.beta1 >= 0.5};
   }
 
-  ULPSCOPE_MEMBER void operator()(T gradient, T& p, T& m, T& v) const {
+  ULPSCOPE_MEMBER T mean(T m, T g) const {
+    return far ? g - (g - m) * (T(1) - one_minus_beta1) : m + one_minus_beta1 * (g - m);
+  }
+  /// Updates the moments; returns what is taken from the decayed weight.
+  ULPSCOPE_MEMBER T step(T gradient, T& m, T& v) const {
     const T g = gradient * clip;
-    p = p * decay;
-    m = far ? g - (g - m) * (T(1) - one_minus_beta1) : m + one_minus_beta1 * (g - m);
+    m = mean(m, g);
     v = v * beta2 + one_minus_beta2 * g * g;
     const T denominator = math::sqrt(v) / sqrt_correction2 + epsilon;
-    p = p - step_size * m / denominator;
+    return step_size * m / denominator;
+  }
+  ULPSCOPE_MEMBER void operator()(T gradient, T& p, T& m, T& v) const {
+    p = p * decay;
+    p = p - step(gradient, m, v);
   }
 };
 

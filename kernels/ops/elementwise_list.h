@@ -6,6 +6,7 @@
 #include "kernels/ops/elementwise_binary.h"
 #include "kernels/ops/elementwise_unary.h"
 #include "kernels/ops/losses.h"
+#include "kernels/ops/masks.h"
 
 #define ULPSCOPE_ELEMENTWISE_BODIES(X) \
   X(NegBody, 1, 1)                     \
@@ -40,4 +41,8 @@
   X(SiluBackwardBody, 2, 4)            \
   X(GeluBackwardBody, 2, 8)            \
   X(GeluTanhBackwardBody, 2, 8)        \
+  X(MaskedFillBody, 2, 1)              \
+  X(WhereBody, 3, 1)                   \
+  X(L1LossBackwardBody, 3, 1)          \
+  X(BceWithLogitsBackwardBody, 3, 4)   \
   X(MseLossBackwardBody, 3, 1)

@@ -50,6 +50,11 @@ struct SquareTerm {
 };
 
 template <class T>
+struct AbsoluteDifferenceTerm {
+  ULPSCOPE_MEMBER T operator()(T a, T b) const { return a < b ? b - a : a - b; }
+};
+
+template <class T>
 struct SquaredDifferenceTerm {
   ULPSCOPE_MEMBER T operator()(T a, T b) const { return (a - b) * (a - b); }
 };

@@ -24,6 +24,7 @@ struct RoundingCounts {
   std::int64_t flushed = 0;            ///< nonzero before, zero after
   std::int64_t subnormal = 0;          ///< after: nonzero and below the format's least normal magnitude
   std::int64_t zero = 0;               ///< before
+  std::int64_t lost_updates = 0;       ///< weights, as an optimizer stores them: the update was not zero and changed nothing
   double least_magnitude = 0.0;        ///< before: of nonzero finite elements; 0 if there is none
   double greatest_magnitude = 0.0;     ///< before: of finite elements
   double sum = 0.0;                    ///< before: of finite elements
@@ -52,6 +53,7 @@ ULPSCOPE_BODY void merge_counts(RoundingCounts& to, const RoundingCounts& from) 
   to.flushed += from.flushed;
   to.subnormal += from.subnormal;
   to.zero += from.zero;
+  to.lost_updates += from.lost_updates;
   if (from.least_magnitude != 0.0 && (to.least_magnitude == 0.0 || from.least_magnitude < to.least_magnitude)) {
     to.least_magnitude = from.least_magnitude;
   }

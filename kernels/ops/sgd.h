@@ -34,14 +34,15 @@ struct SgdBody {
     const T clipped = g * clip;
     return weight_decay != T(0) ? clipped + weight_decay * p : clipped;
   }
-  /// Without momentum.
-  ULPSCOPE_MEMBER void operator()(T g, T& p) const { p = p - learning_rate * gradient(g, p); }
-  /// With momentum.
-  ULPSCOPE_MEMBER void operator()(T g, T& p, T& buffer) const {
+  /// What is taken from the weight, without momentum and with it.
+  ULPSCOPE_MEMBER T step(T g, T p) const { return learning_rate * gradient(g, p); }
+  ULPSCOPE_MEMBER T step(T g, T p, T& buffer) const {
     const T d = gradient(g, p);
     buffer = first ? d : momentum * buffer + d;
-    p = p - learning_rate * (nesterov ? d + momentum * buffer : buffer);
+    return learning_rate * (nesterov ? d + momentum * buffer : buffer);
   }
+  ULPSCOPE_MEMBER void operator()(T g, T& p) const { p = p - step(g, p); }
+  ULPSCOPE_MEMBER void operator()(T g, T& p, T& buffer) const { p = p - step(g, p, buffer); }
 };
 
 }  // namespace ulpscope

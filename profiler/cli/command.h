@@ -34,6 +34,7 @@ struct Command {
 Action declare_run(CLI::App& app);
 Action declare_plan(CLI::App& app);
 Action declare_compare(CLI::App& app);
+Action declare_check(CLI::App& app);
 Action declare_info(CLI::App& app);
 Action declare_devices(CLI::App& app);
 

@@ -54,9 +54,12 @@ void refuse_output_dir(Settings&, const std::string&, const std::string& where) 
   throw UsageError(fmt::format("{}: a run is one file, not a folder: give it with -o NAME.ulp", where));
 }
 
-constexpr std::array<KeyFlag, 10> own_flags{{
-    {"model", "KIND", "model.kind", "the model: gpt or mlp"},
+constexpr std::array<KeyFlag, 13> own_flags{{
+    {"model", "KIND", "model.kind", "the model: gpt, llama, encoder, cnn, mlp, graph"},
     {"data", "PATH", "data.path", "text files and folders to train on; several times or with commas"},
+    {"features", "FILE", "data.features", "features instead of a text: .npy or IDX"},
+    {"labels", "FILE", "data.labels", "of the features"},
+    {"init", "FILE", "model.weights", "initial weights, a safetensors file"},
     {"modes", "LIST", "run.modes", "precision modes, with commas: fp32,tf32,fp16,bf16"},
     {"steps", "N", "train.steps", "training steps"},
     {"seeds", "N", "run.seeds", "runs of each mode with different seeds; a verdict needs 3"},
@@ -134,6 +137,8 @@ void ExperimentFlags::declare_flag(CLI::App& app, const std::string& name, const
 }
 
 void ExperimentFlags::declare_last(CLI::App& app) {
+  app.add_flag("--widen", widen_, "16-bit weights of --init get an fp32 master copy, in mixed modes [train.widen]")
+      ->group(own_group);
   app.add_flag("--no-fusion", no_fusion_, "every operation in a launch of its own; the bits are the same [train.fusion]")
       ->group(own_group);
   CLI::Option* set = app.add_option("--set", assignments_,
@@ -169,6 +174,11 @@ void ExperimentFlags::declare_for_run(CLI::App& app) {
 bool ExperimentFlags::given(const std::string& name) const {
   const auto found = given_.find(name);
   return found != given_.end() && (!found->second->words.empty() || !found->second->truth.empty());
+}
+
+bool ExperimentFlags::more_than_a_file() const {
+  return no_fusion_ || widen_ || !assignments_.empty() ||
+         std::any_of(given_.begin(), given_.end(), [&](const auto& flag) { return given(flag.first); });
 }
 
 /// --bf16, --fp16 and --tf32 choose the one mode that the Hugging Face trainer would train in.
@@ -207,6 +217,7 @@ Settings ExperimentFlags::settings() const {
   apply_all(own_flags);
   apply_all(hf_flags);
   choose_mode(settings);
+  if (widen_) settings.add_value("train.widen", KeyValue(true), "--widen");
   if (no_fusion_) settings.add_value("train.fusion", KeyValue(false), "--no-fusion");
   for (const std::string& assignment : assignments_) settings.add_assignment(assignment);
   if (file_.empty() && !settings.has("model.kind")) {

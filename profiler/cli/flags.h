@@ -25,6 +25,8 @@ class ExperimentFlags {
 
   /// What was given, in order of precedence: file, flags, --set. Throws UsageError for what contradicts itself.
   Settings settings() const;
+  /// Whether there is anything but FILE.
+  bool more_than_a_file() const;
   /// The experiment file; empty without one.
   const std::string& file() const { return file_; }
 
@@ -43,6 +45,7 @@ class ExperimentFlags {
   std::string file_;
   std::vector<std::string> assignments_;
   bool no_fusion_ = false;
+  bool widen_ = false;
   std::map<std::string, std::shared_ptr<Given>> given_;
 };
 

@@ -8,8 +8,10 @@
 
 #include "profiler/cli/command.h"
 #include "profiler/cli/flags.h"
+#include "engine/train/non_standard.h"
 #include "profiler/cli/plan_text.h"
 #include "profiler/cli/program.h"
+#include "profiler/experiment/load_data.h"
 #include "profiler/experiment/json_text.h"
 #include "profiler/experiment/run_record.h"
 
@@ -30,7 +32,8 @@ std::string loss_scaling_from(const Experiment& experiment, const engine::Mode& 
 
 int plan(const PlanArguments& arguments, const Invocation& call) {
   const Settings settings = arguments.flags.settings();
-  const Experiment experiment = settings.build();
+  Experiment experiment = settings.build();
+  if (!experiment.data.features.empty()) load_data(experiment);  // they decide sizes of the model
   const engine::Mode& mode = engine::find_mode(arguments.mode.empty() ? experiment.run.modes.front() : arguments.mode);
   const std::unique_ptr<Device> device =
       make_cpu_device({.threads = static_cast<int>(experiment.run.threads), .instruction_set = {}});
@@ -46,7 +49,8 @@ int plan(const PlanArguments& arguments, const Invocation& call) {
                       device->description().name,
                       loss_scaling_from(experiment, mode),
                       step,
-                      evaluation};
+                      evaluation,
+                      engine::non_standard(experiment.train)};
   if (arguments.json) {
     call.out << json_text(plan_json(view), 2) << '\n';
   } else {

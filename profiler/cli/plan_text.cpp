@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "engine/graph/operator.h"
+#include "engine/train/parameter_bytes.h"
 #include "profiler/cli/savings_text.h"
 #include "profiler/cli/text.h"
 #include "profiler/experiment/plan_records.h"
@@ -149,6 +151,25 @@ json launches_json(const engine::StepPlan& plan) {
   return {{"nodes", t.nodes}, {"launches", t.launches}, {"not_stored", t.unstored}, {"not_stored_bytes", t.unstored_bytes}, {"fused", groups}};
 }
 
+/// "16 bytes for each parameter: weights 4, gradients 4, optimizer state 8": means over all parameters.
+std::string parameter_bytes_text(const engine::StepPlan& plan) {
+  if (plan.parameters == 0) return "";
+  const engine::ParameterBytes b = engine::parameter_bytes(plan);
+  const auto number = [](double x) { return fmt::format("{}", std::round(x * 100.0) / 100.0); };
+  std::string text = fmt::format("  {} bytes for each parameter: weights {}, ", number(b.total()), number(b.weights));
+  if (b.weight_copies > 0) text += fmt::format("16-bit copies {}, ", number(b.weight_copies));
+  return wrapped(text + fmt::format("gradients {}, optimizer state {}.", number(b.gradients), number(b.optimizer_state)), "  ") + "\n";
+}
+
+json parameter_bytes_json(const engine::StepPlan& plan) {
+  const engine::ParameterBytes b = engine::parameter_bytes(plan);
+  return {{"weights", b.weights},
+          {"weight_copies", b.weight_copies},
+          {"gradients", b.gradients},
+          {"optimizer_state", b.optimizer_state},
+          {"total", b.total()}};
+}
+
 std::string memory_text(const PlanView& view) {
   const engine::MemoryPlan& memory = view.plan.memory;
   std::string text =
@@ -178,6 +199,7 @@ std::string memory_text(const PlanView& view) {
                     "  ") +
             "\n";
   }
+  text += parameter_bytes_text(view.plan);
   text += savings_text(view.plan);
   const std::int64_t more = view.evaluation.memory.arena_bytes - memory.arena_bytes;
   if (more > 0) text += fmt::format("  Held-out evaluation needs {} more.\n", bytes_text(static_cast<double>(more)));
@@ -231,6 +253,12 @@ std::string plan_text(const PlanView& view) {
                           view.plan.tokens, view.loss_scaling),
               "  ") +
       "\n";
+  for (const std::string& words : view.non_standard) text += wrapped("non-standard: " + words, "  ") + "\n";
+  if (view.plan.micro_batches > 1)
+    text += wrapped(fmt::format("Forward and backward run {} times in a step, once for each micro-batch; figures below are of one.",
+                                view.plan.micro_batches),
+                    "  ") +
+            "\n";
   text +=
       "Each node: number, name, operator, FLOPs, bytes read and written at least once\n"
       "(computed from shapes); operands and results; why these formats.\n";
@@ -272,6 +300,9 @@ json plan_json(const PlanView& view) {
           {"loss_scaling", view.loss_scaling},
           {"parameters", view.plan.parameters},
           {"tokens_per_step", view.plan.tokens},
+          {"micro_batches", view.plan.micro_batches},
+          {"non_standard", view.non_standard},
+          {"bytes_per_parameter", parameter_bytes_json(view.plan)},
           {"nodes", nodes},
           {"totals", totals},
           {"launches", launches_json(view.plan)},

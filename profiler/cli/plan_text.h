@@ -3,6 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "engine/train/trainer.h"
 
@@ -17,6 +18,7 @@ struct PlanView {
   std::string loss_scaling;  ///< "none", "dynamic, from 65536", "fixed:1024"
   const engine::StepPlan& plan;
   const engine::StepPlan& evaluation;
+  std::vector<std::string> non_standard = {};   ///< knobs that reproduce faults
 };
 
 /// Every node in two or three lines, totals, memory; at most 80 columns.

@@ -21,10 +21,11 @@
 namespace ulpscope::profiler {
 namespace {
 
-constexpr std::array<Command, 5> commands{{
+constexpr std::array<Command, 6> commands{{
     {"run", "train a model in several precision modes, record and compare them", declare_run},
     {"plan", "every operation of a step in a mode: formats and why, FLOPs, bytes, memory", declare_plan},
     {"compare", "the modes of one or more run files side by side", declare_compare},
+    {"check", "whether a run file keeps to rules: for pipelines", declare_check},
     {"info", "what is in a run file", declare_info},
     {"devices", "what can run here, in which modes, and why a GPU is not seen", declare_devices},
 }};

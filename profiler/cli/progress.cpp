@@ -58,7 +58,7 @@ Progress::Progress(std::ostream& err, ProgressStyle style) : err_(err), style_(s
 
 std::string Progress::step_line(const RunInfo& run, const engine::StepResult& result, double seconds, double tokens) {
   const std::int64_t done = result.iteration + 1;
-  const double left = seconds / static_cast<double>(done) * static_cast<double>(run.steps - done);
+  const double left = seconds / static_cast<double>(done - run.done_before) * static_cast<double>(run.steps - done);
   std::string line = fmt::format("{} step {:>{}}/{}  loss {:.4f}", run_name(run), done,
                                  fmt::formatted_size("{}", run.steps), run.steps, result.loss);
   if (run.loss_scaling) line += fmt::format("  scale {:g}", result.loss_scale);

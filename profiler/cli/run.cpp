@@ -20,6 +20,7 @@
 #include "profiler/cli/text.h"
 #include "profiler/experiment/interrupt.h"
 #include "profiler/experiment/machine.h"
+#include "profiler/experiment/past.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -28,6 +29,8 @@ struct RunArguments {
   ExperimentFlags flags;
   std::string output;
   bool force = false;
+  bool resume = false;
+  bool accept_different_bits = false;
 };
 
 using Writer = std::unique_ptr<reports::RunFileWriter>;
@@ -61,6 +64,27 @@ std::string choose_output(const RunArguments& arguments, const Experiment& exper
   return path;
 }
 
+/// The run file that is gone on with. FILE is that file, or the experiment it was made from: then -o or run.output names it.
+std::string file_to_resume(const RunArguments& arguments) {
+  if (!arguments.output.empty()) return arguments.output;
+  const std::string& file = arguments.flags.file();
+  if (file.empty()) throw UsageError("--resume of which run file? ulpscope run NAME.ulp --resume");
+  if (!file.ends_with(".toml")) {
+    if (arguments.flags.more_than_a_file())
+      throw UsageError(fmt::format("--resume takes the experiment as {} has it: leave the other flags out, or give the experiment "
+                                   "file and -o {}", file, file));
+    return file;
+  }
+  const std::string output = arguments.flags.settings().build().run.output;
+  if (output.empty()) throw UsageError(fmt::format("--resume of which run file? ulpscope run NAME.ulp --resume, or {} with -o NAME.ulp", file));
+  return output;
+}
+
+Experiment experiment_to_resume(const RunArguments& arguments, const std::string& run_file) {
+  if (arguments.output.empty() && !arguments.flags.file().ends_with(".toml")) return recorded_experiment(run_file);
+  return arguments.flags.settings().build();
+}
+
 std::string what_next(const Experiment& experiment, const std::string& output, const std::string& file) {
   std::string text = "\nTry next:\n";
   const auto suggest = [&](const std::string& command, const std::string& what) {
@@ -81,33 +105,23 @@ std::string what_next(const Experiment& experiment, const std::string& output, c
   return text;
 }
 
-int run(const RunArguments& arguments, const Invocation& call) {
-  const Settings settings = arguments.flags.settings();
-  Experiment experiment = settings.build();
-  experiment.run.output = choose_output(arguments, experiment);
-  const std::unique_ptr<Runner> made = settings.placed([&] { return std::make_unique<Runner>(experiment); });
-  Runner& runner = *made;
-  runner.check_memory(free_memory_bytes());  // an old file is not given up for a run that cannot begin
-  const Interrupt interrupt;
-  const Writer opened = experiment.run.output.empty()
-                            ? open_default(experiment)
-                            : std::make_unique<reports::RunFileWriter>(
-                                  experiment.run.output, reports::WriterOptions{.overwrite = arguments.force});
-  reports::RunFileWriter& writer = *opened;
+/// Trains, and says how it ended. file: the experiment file; empty: none.
+int train(Runner& runner, reports::RunFileWriter& writer, const Past* past, const std::string& file, const Invocation& call) {
+  const Experiment experiment = runner.experiment();
   const std::string output = writer.path();
-  runner.set_output(output);
-
   const ProgressStyle style = terminal_style();
   call.err << wrapped(runner.dataset().describe(), "  ", style.width) << '\n';
   call.err << wrapped(fmt::format("{}: {}, {} steps, {} seed{}; recorded in {}", engine::name(experiment.model),
                                   fmt::join(experiment.run.modes, ", "), experiment.train.steps, experiment.run.seeds,
                                   experiment.run.seeds == 1 ? "" : "s", output),
                       "  ", style.width)
-           << '\n'
-           << std::flush;
+           << '\n';
+  for (const std::string& remark : past != nullptr ? past->remarks : std::vector<std::string>{})
+    call.err << wrapped(remark, "  ", style.width) << '\n';
+  call.err << std::flush;
   Progress progress(call.err, style);
   const Outcome outcome = runner.run(
-      writer, progress, [] { return Interrupt::requested(); }, call.command_line);
+      writer, progress, [] { return Interrupt::requested(); }, call.command_line, past);
   // What was trained must not be lost to a recording that has gaps: it is compared as far as it can be read.
   bool whole = true;
   try {
@@ -118,8 +132,8 @@ int run(const RunArguments& arguments, const Invocation& call) {
   }
 
   if (outcome.interrupted) {
-    call.err << wrapped(fmt::format("interrupted; what was done so far is in {} (ulpscope compare {})", output,
-                                    quoted({output})),
+    call.err << wrapped(fmt::format("interrupted; what was done so far is in {0} (ulpscope compare {1}); ulpscope run {1} --resume "
+                                    "goes on", output, quoted({output})),
                         "  ", style.width)
              << '\n'
              << std::flush;
@@ -127,8 +141,42 @@ int run(const RunArguments& arguments, const Invocation& call) {
   }
   if (outcome.finished == 0)
     throw Error(fmt::format("no run finished; {} says more: {}", output, outcome.failures.front()));
-  call.out << '\n' << comparison_text({output}) << what_next(experiment, output, arguments.flags.file()) << std::flush;
+  call.out << '\n' << comparison_text({output}) << what_next(experiment, output, file) << std::flush;
   return whole ? exit_ok : exit_fault;
+}
+
+int begin(const RunArguments& arguments, const Invocation& call) {
+  const Settings settings = arguments.flags.settings();
+  Experiment experiment = settings.build();
+  experiment.run.output = choose_output(arguments, experiment);
+  const std::unique_ptr<Runner> runner = settings.placed([&] { return std::make_unique<Runner>(experiment); });
+  runner->check_memory(free_memory_bytes());  // an old file is not given up for a run that cannot begin
+  const Interrupt interrupt;
+  const Writer writer = experiment.run.output.empty()
+                            ? open_default(experiment)
+                            : std::make_unique<reports::RunFileWriter>(
+                                  experiment.run.output, reports::WriterOptions{.overwrite = arguments.force});
+  runner->set_output(writer->path());
+  return train(*runner, *writer, nullptr, arguments.flags.file(), call);
+}
+
+int resume(const RunArguments& arguments, const Invocation& call) {
+  if (arguments.force) throw UsageError("--resume goes on with a run file, and --force replaces it: give one of them");
+  const std::string path = file_to_resume(arguments);
+  Experiment experiment = experiment_to_resume(arguments, path);
+  experiment.run.output = path;
+  Runner runner(experiment);
+  const Past past = read_past(path, runner, arguments.accept_different_bits);
+  runner.check_memory(free_memory_bytes());
+  const Interrupt interrupt;
+  reports::RunFileWriter writer(path, {.append = true, .rewind = past.rewind});
+  return train(runner, writer, &past, "", call);
+}
+
+int run(const RunArguments& arguments, const Invocation& call) {
+  if (arguments.resume) return resume(arguments, call);
+  if (arguments.accept_different_bits) throw UsageError("--accept-different-bits goes with --resume");
+  return begin(arguments, call);
 }
 
 }  // namespace
@@ -140,6 +188,10 @@ Action declare_run(CLI::App& app) {
                  "the run file; without it a name made from model and time [run.output]")
       ->type_name("FILE");
   app.add_flag("--force", arguments->force, "replace the run file if it is there");
+  app.add_flag("--resume", arguments->resume,
+               "go on with a run file that was interrupted or killed (FILE, or -o), to the same bits");
+  app.add_flag("--accept-different-bits", arguments->accept_different_bits,
+               "with --resume: also on another processor, library, thread count or version");
   app.footer(keys_help());
   return [arguments](const Invocation& call) { return run(*arguments, call); };
 }

@@ -12,7 +12,12 @@ namespace ulpscope::profiler {
 
 struct DataSettings {
   std::vector<std::string> paths;  ///< files and folders; relative to the current folder, or absolute
-  double held_out = 0.1;           ///< share of the bytes kept from training and evaluated
+  std::string features;            ///< .npy or IDX: [examples, …]; instead of a text
+  std::string labels;              ///< .npy or IDX: [examples] or [examples, …]
+  double scale = 1.0;              ///< of the features,
+  double shift = 0.0;              ///< added after that
+  std::int64_t classes = 0;        ///< model.classes, where it was given: what labels have to keep to; 0: the data decide
+  double held_out = 0.1;           ///< share of the bytes or examples kept from training and evaluated
 };
 
 struct RunSettings {
@@ -22,6 +27,7 @@ struct RunSettings {
   std::int64_t timing_steps = 10;  ///< timed steps of each mode after training; 0: no timing phase
   std::string device = "cpu";
   std::int64_t threads = 0;  ///< 0: the processors this process may run on
+  std::int64_t checkpoint_every = 0;  ///< steps; 0: every half minute; -1: none
   std::string output;        ///< the run file; empty: a name made from model and time
 };
 

@@ -12,6 +12,7 @@
 
 #include "kernels/error.h"
 #include "kernels/nearest.h"
+#include "profiler/experiment/load_data.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -55,6 +56,14 @@ KeyValue read_value(const toml::node& node, const Key& key, const std::string& w
   throw UsageError(fmt::format("{}: {} has the wrong type: it takes {}", where, key.name, describe_type(key)));
 }
 
+/// Keys whose value is the path of one file that is read.
+bool is_file_key(std::string_view name) { return name == "data.features" || name == "data.labels" || name == "model.weights"; }
+
+bool is_graph_table(const std::string& name) {
+  const std::vector<std::string>& names = graph_table_names();
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 /// Calls `each(name, node)` for every key of the file, nested tables by dotted name.
 template <class Each>
 void walk(const toml::table& table, const std::string& prefix, const std::string& path, const Each& each) {
@@ -62,13 +71,14 @@ void walk(const toml::table& table, const std::string& prefix, const std::string
   for (const auto& [name, node] : table) {
     const std::string full = prefix.empty() ? std::string(name.str()) : fmt::format("{}.{}", prefix, name.str());
     const toml::table* inner = node.as_table();
-    if (inner == nullptr) {
+    if (inner == nullptr || is_graph_table(full)) {
       each(full, node);
       continue;
     }
     if (std::find(known.begin(), known.end(), full) == known.end()) {
-      throw UsageError(fmt::format("{}: unknown table [{}]; did you mean [{}]? Tables: {}", place(path, node), full,
-                                   nearest(full, known), fmt::join(known, ", ")));
+      throw UsageError(fmt::format("{}: unknown table [{}]; did you mean [{}]? Tables: {}; lists of tables: [[{}]]",
+                                   place(path, node), full, nearest(full, known), fmt::join(known, ", "),
+                                   fmt::join(graph_table_names(), "]], [[")));
     }
     walk(*inner, full, path, each);
   }
@@ -102,9 +112,13 @@ void Settings::add_text(std::string_view toml, const std::string& path) {
   }
   const fs::path folder = fs::path(path).parent_path();
   walk(table, "", path, [&](const std::string& name, const toml::node& node) {
+    if (is_graph_table(name)) return read_graph_table(name, node, path, folder.string(), tables_);
     const std::string where = place(path, node);
     const Key& key = find_key(name, where);
     KeyValue value = read_value(node, key, where);
+    if (is_file_key(key.name)) {
+      if (auto* file = std::get_if<std::string>(&value)) *file = absolute_path(*file, folder);
+    }
     if (key.name == "data.path") {
       if (auto* one = std::get_if<std::string>(&value)) value = std::vector<std::string>{*one};
       if (auto* paths = std::get_if<std::vector<std::string>>(&value)) {
@@ -163,16 +177,56 @@ Experiment Settings::build() const {
     if (!decides(given)) set_key(experiment, *given.key, given.value, given.where);
     if (given.key->name.starts_with("model.")) model_place = given.where.substr(0, given.where.find(':')) + ": ";
   }
+  set_tables(experiment);
+  set_graph_batch(experiment);
   for (std::string& path : experiment.data.paths) path = absolute_path(path, fs::current_path());
+  for (std::string* path : {&experiment.data.features, &experiment.data.labels, &experiment.train.weights})
+    *path = absolute_path(*path, fs::current_path());
+  for (const Given& given : given_)
+    if (given.key->name == "model.classes") experiment.data.classes = std::get<std::int64_t>(given.key->get(experiment).value_or(KeyValue(std::int64_t{0})));
   scaling::check(experiment.train.scaler, "train.scaler");
+  engine::check(experiment.train, "train");
   experiment.train.schedule.steps = experiment.train.steps;
   experiment.name = name_.empty() ? std::string(engine::name(experiment.model)) : name_;
   try {
     engine::build_model(experiment.model, experiment.train.batch, true);
   } catch (const UsageError& error) {
-    throw UsageError(model_place + error.what());
+    const bool node_place = std::holds_alternative<engine::GraphConfig>(experiment.model) && !std::string_view(error.what()).starts_with("model.");
+    throw UsageError((node_place ? "" : model_place) + error.what());
   }
   return experiment;
+}
+
+void Settings::set_tables(Experiment& experiment) const {
+  if (tables_.nodes) {
+    auto* graph = std::get_if<engine::GraphConfig>(&experiment.model);
+    if (graph == nullptr)
+      throw UsageError(fmt::format("{}: a [[node]] needs model.kind = \"graph\", not \"{}\"",
+                                   tables_.nodes->empty() ? "[[node]]" : tables_.nodes->front().where, engine::name(experiment.model)));
+    graph->nodes = *tables_.nodes;
+  }
+  if (tables_.overrides) experiment.train.overrides = *tables_.overrides;
+  if (!tables_.injections) return;
+  experiment.train.injections = *tables_.injections;
+  for (const engine::Injection& i : experiment.train.injections)
+    if (i.step >= experiment.train.steps)
+      throw UsageError(fmt::format("{}: [[inject]] step = {} is never reached: there are {} steps, counted from 0", i.where, i.step,
+                                   experiment.train.steps));
+}
+
+void Settings::set_graph_batch(Experiment& experiment) const {
+  if (!makes_own_data(experiment)) return;
+  std::int64_t batch = 1;
+  for (const engine::GraphNode& node : std::get<engine::GraphConfig>(experiment.model).nodes) {
+    if (node.op != "input") continue;
+    if (!node.shape.empty()) batch = node.shape.front();
+    break;
+  }
+  const auto given = std::find_if(given_.rbegin(), given_.rend(), [](const Given& g) { return g.key->name == "train.batch"; });
+  if (given != given_.rend() && experiment.train.batch != batch)
+    throw UsageError(fmt::format("{}: train.batch = {} does not fit the graph, whose first input has a batch of {}: leave it out",
+                                 given->where, experiment.train.batch, batch));
+  experiment.train.batch = batch;
 }
 
 void Settings::check_fixed_scale() const {
@@ -199,7 +253,7 @@ std::string to_toml(const Experiment& experiment) {
     }
     text += fmt::format("{} = {}\n", key.name.substr(dot + 1), to_toml(*value));
   }
-  return text;
+  return text + node_tables_toml(experiment) + change_tables_toml(experiment);
 }
 
 }  // namespace ulpscope::profiler

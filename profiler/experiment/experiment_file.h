@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/error.h"
+#include "profiler/experiment/graph_tables.h"
 #include "profiler/experiment/keys.h"
 
 namespace ulpscope::profiler {
@@ -21,7 +22,7 @@ namespace ulpscope::profiler {
 /// "--set train.lr=x"), the key, and the valid choices or the nearest valid name.
 class Settings {
  public:
-  /// Tables [model], [data], [train], [train.scaler], [run]. Data paths are relative to the file's folder.
+  /// Tables [model], [data], [train], [train.scaler], [run], and [[node]], [[override]], [[inject]]. Data paths are relative to the file's folder.
   void add_file(const std::string& path);
   /// The same from a text; `path` names it in messages, and its folder is what data paths are relative to.
   void add_text(std::string_view toml, const std::string& path);
@@ -57,7 +58,12 @@ class Settings {
   /// train.scaler.fixed stands alone. Throws UsageError naming what it was given with.
   void check_fixed_scale() const;
   std::string with_place(const std::string& message) const;
+  /// The graph, the overrides and injections. Throws UsageError for nodes without model.kind = "graph".
+  void set_tables(Experiment& experiment) const;
+  /// A graph that makes its own batches says how large they are. Throws UsageError for another train.batch.
+  void set_graph_batch(Experiment& experiment) const;
   std::vector<Given> given_;
+  GraphTables tables_;
   std::string name_;
 };
 

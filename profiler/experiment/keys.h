@@ -72,6 +72,7 @@ std::string describe(const Range& range);
 std::vector<Key> model_keys();
 std::vector<Key> data_and_run_keys();
 std::vector<Key> train_keys();
+std::vector<Key> step_keys();     ///< part of train_keys: how a step is made of micro-batches, its formats, its update
 std::vector<Key> scaler_keys();   ///< part of train_keys
 
 // ---- makers of keys whose value is a member, found by `slot`; a null slot means that the key does not apply

@@ -19,6 +19,26 @@ Key path_key() {
   return key;
 }
 
+/// A path that may be missing.
+Key file_key(std::string name, std::string doc, std::string DataSettings::*member) {
+  Key key = text_key(std::move(name), std::move(doc), {}, [member](Experiment& e) { return &(e.data.*member); });
+  key.get = [member](const Experiment& e) -> std::optional<KeyValue> {
+    if ((e.data.*member).empty()) return std::nullopt;
+    return KeyValue(e.data.*member);
+  };
+  return key;
+}
+
+/// Of the features: a text has none.
+Key feature_key(std::string name, std::string doc, double DataSettings::*member) {
+  Key key = number_key(std::move(name), std::move(doc), Range{}, [member](Experiment& e) { return &(e.data.*member); });
+  key.get = [member](const Experiment& e) -> std::optional<KeyValue> {
+    if (e.data.features.empty()) return std::nullopt;
+    return KeyValue(e.data.*member);
+  };
+  return key;
+}
+
 Key modes_key() {
   Key key = texts_key("run.modes", "precision modes to train and compare", nullptr);
   key.also = {"mode", "precision", "precisions", "fp16", "bf16", "tf32"};
@@ -71,7 +91,13 @@ Key output_key() {
 std::vector<Key> data_and_run_keys() {
   return {
       path_key(),
-      number_key("data.held_out", "share of the text kept from training and evaluated", between(0, 0.9),
+      also(file_key("data.features", "features instead of a text: .npy, or IDX (gzip too), [examples, ...]", &DataSettings::features),
+           {"x", "images", "inputs"}),
+      also(file_key("data.labels", "of the features: .npy or IDX, [examples] or [examples, ...]", &DataSettings::labels),
+           {"y", "targets"}),
+      feature_key("data.scale", "features are multiplied by it", &DataSettings::scale),
+      feature_key("data.shift", "added to the scaled features", &DataSettings::shift),
+      number_key("data.held_out", "share of the data kept from training and evaluated", between(0, 0.9),
                  [](Experiment& e) { return &e.data.held_out; }),
       modes_key(),
       integer_key("run.seeds", "runs of each mode, with seed, seed + 1 and so on; a verdict needs 3", between(1, 10000),
@@ -81,6 +107,8 @@ std::vector<Key> data_and_run_keys() {
       text_key("run.device", "where it runs", {"cpu"}, [](Experiment& e) { return &e.run.device; }),
       integer_key("run.threads", "threads of the CPU; 0: all processors this process may use", between(0, 4096),
                   [](Experiment& e) { return &e.run.threads; }),
+      integer_key("run.checkpoint_every", "steps between checkpoints, for --resume; 0: every 30 seconds; -1: none", between(-1, 0x1p53),
+                  [](Experiment& e) { return &e.run.checkpoint_every; }),
       output_key(),
   };
 }

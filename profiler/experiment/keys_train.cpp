@@ -10,6 +10,7 @@
 #include "engine/precision/policy.h"
 #include "kernels/error.h"
 #include "profiler/experiment/keys.h"
+#include "profiler/experiment/keys_choice.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -29,33 +30,6 @@ Slot<T> in(T OptimizerConfig::*member) {
 template <class T>
 Slot<T> in(T ScheduleConfig::*member) {
   return [member](Experiment& e) { return &(e.train.schedule.*member); };
-}
-
-/// A key whose value is an enumerator, by name.
-template <class Enum, std::size_t count>
-Key choice_key(std::string name, std::string doc, std::array<std::pair<const char*, Enum>, count> choices,
-               std::function<Enum&(Experiment&)> slot) {
-  Key key;
-  key.name = std::move(name);
-  key.type = KeyType::text;
-  key.doc = std::move(doc);
-  key.choices = [choices] {
-    std::vector<std::string> names;
-    for (const auto& [word, value] : choices) names.emplace_back(word);
-    return names;
-  };
-  key.set = [choices, slot](Experiment& e, const KeyValue& value) {
-    for (const auto& [word, enumerator] : choices) {
-      if (std::get<std::string>(value) == word) slot(e) = enumerator;
-    }
-  };
-  key.get = [choices, slot](const Experiment& e) -> std::optional<KeyValue> {
-    for (const auto& [word, enumerator] : choices) {
-      if (slot(const_cast<Experiment&>(e)) == enumerator) return KeyValue(std::string(word));
-    }
-    return std::nullopt;
-  };
-  return key;
 }
 
 /// "none", "blocks" or patterns. Whether patterns match is for the plan to find out.
@@ -116,7 +90,7 @@ std::vector<Key> train_keys() {
   std::vector<Key> list = {
       also(integer_key("train.steps", "training steps", between(1, 1e9), in(&TrainConfig::steps)),
            {"max_steps", "iterations"}),
-      also(integer_key("train.batch", "sequences (or samples) in a step", between(1, 65536), in(&TrainConfig::batch)),
+      also(integer_key("train.batch", "sequences (or samples) of a micro-batch", between(1, 65536), in(&TrainConfig::batch)),
            {"batch_size", "per_device_train_batch_size"}),
       also(number_key("train.lr", "learning rate after warm-up", at_least(0), in(&ScheduleConfig::learning_rate)),
            {"learning_rate"}),
@@ -133,6 +107,7 @@ std::vector<Key> train_keys() {
                  in(&ScheduleConfig::final_fraction)),
   };
   for (Key& key : optimizer_keys()) list.push_back(std::move(key));
+  for (Key& key : step_keys()) list.push_back(std::move(key));
   list.push_back(also(integer_key("train.evaluate_every", "steps between held-out evaluations; 0: only at the end",
                                   at_least(0), in(&TrainConfig::evaluate_every)),
                       {"eval_steps"}));
@@ -147,6 +122,9 @@ std::vector<Key> train_keys() {
   list.push_back(text_key("train.policy", "which operators autocast lowers", policies, in(&TrainConfig::policy)));
   list.push_back(
       texts_key("train.keep_fp32", "patterns of node names that stay fp32 (* and ?)", in(&TrainConfig::keep_fp32)));
+  list.push_back(also(flag_key("train.widen", "weights that come in 16 bits get an fp32 master copy, in mixed modes",
+                               [](Experiment& e) { return &e.train.widen; }),
+                      {"master_weights"}));
   list.push_back(flag_key("train.fusion", "operations that follow each other in one launch; the bits are the same",
                           in(&TrainConfig::fusion)));
   list.push_back(checkpoint_key());

@@ -106,7 +106,7 @@ json modes_json(const char* (*how)(const engine::Mode&)) {
 
 }  // namespace
 
-bool native_on_cpu(const engine::Mode& mode) { return !mode.mixed() && !mode.tf32; }
+bool native_on_cpu(const engine::Mode& mode) { return mode.lower == Format::fp32 && !mode.tf32; }
 
 reports::Provenance time_provenance(const Device& device, const engine::Mode& mode) {
   const bool native = device.description().kind != DeviceKind::cpu || native_on_cpu(mode);

@@ -44,9 +44,13 @@ reports::TensorRole report_role(const Value& value, bool has_copies) {
       return reports::TensorRole::weight;
     case Role::gradient:
     case Role::parameter_gradient:
+    case Role::accumulator:
       return reports::TensorRole::gradient;
     case Role::optimizer_state:
       return reports::TensorRole::optimizer_state;
+    case Role::buffer:
+    case Role::committed_buffer:
+      return reports::TensorRole::buffer;
     case Role::activation:
     case Role::cast:
       return reports::TensorRole::activation;

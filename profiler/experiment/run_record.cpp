@@ -4,7 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/train/non_standard.h"
 #include "profiler/experiment/experiment_file.h"
+#include "profiler/experiment/graph_tables.h"
 #include "profiler/experiment/json_text.h"
 #include "profiler/experiment/keys.h"
 #include "profiler/experiment/machine.h"
@@ -30,8 +32,19 @@ json settings_json(const Experiment& experiment, const std::string& table) {
   return all;
 }
 
+/// [[node]] tables are part of what the model is, [[override]] and [[inject]] of how it is trained: as TOML.
+json with_tables(json settings, const char* key, std::string text) {
+  if (!text.empty()) settings[key] = std::move(text);
+  return settings;
+}
+
 std::int64_t context_of(const engine::ModelConfig& model) {
-  return std::visit([](const auto& config) { return config.context; }, model);
+  return std::visit(
+      [](const auto& config) -> std::int64_t {
+        if constexpr (requires { config.context; }) return config.context;
+        return 0;
+      },
+      model);
 }
 
 }  // namespace
@@ -41,6 +54,12 @@ std::string loss_scaling_words(const engine::Mode& mode, const engine::TrainConf
   if (const auto* fixed = std::get_if<scaling::FixedScaling>(&train.scaler))
     return fmt::format("fixed:{:g}", fixed->scale);
   return fmt::format("dynamic:{}", scaling::name(train.scaler));
+}
+
+std::string comparable_toml(Experiment experiment) {
+  experiment.run.output.clear();
+  experiment.run.checkpoint_every = 0;
+  return to_toml(experiment);
 }
 
 reports::ExperimentRecord experiment_record(const Experiment& experiment, const std::string& command_line) {
@@ -64,8 +83,9 @@ reports::RunRecord run_record(const Experiment& experiment, const RunInfo& run, 
   record.device = description.name;
   record.device_kind = description.kind == DeviceKind::cpu ? "cpu" : "cuda";
   record.model = engine::name(experiment.model);
-  record.model_json = json_text(settings_json(experiment, "model"));
+  record.model_json = json_text(with_tables(settings_json(experiment, "model"), "nodes", node_tables_toml(experiment)));
   record.data = fmt::format("{}", fmt::join(experiment.data.paths, ", "));
+  if (record.data.empty()) record.data = dataset.describe();
   record.data_json = json_text({{"paths", experiment.data.paths},
                                 {"description", dataset.describe()},
                                 {"fingerprint", fmt::format("{:016x}", dataset.fingerprint())},
@@ -77,19 +97,24 @@ reports::RunRecord run_record(const Experiment& experiment, const RunInfo& run, 
   record.kernel_choices_json = json_text({{"matmul", description.matmul_library},
                                           {"instruction_set", description.instruction_set},
                                           {"threads", description.threads}});
-  if (experiment.train.non_finite == engine::NonFinite::apply) {
-    record.non_standard.push_back("train.non_finite = \"apply\": updates that are not finite are applied");
-  }
+  for (std::string& words : engine::non_standard(experiment.train)) record.non_standard.push_back(std::move(words));
   record.parameters = plan.parameters;
   record.steps_planned = experiment.train.steps;
   record.batch = experiment.train.batch;
-  record.micro_batches = 1;
+  record.micro_batches = experiment.train.micro_batches;
   record.context = context_of(experiment.model);
   record.threads = description.threads;
   record.optimizer = experiment.train.optimizer.kind == engine::OptimizerKind::adamw ? "adamw" : "sgd";
   record.loss_scaling = loss_scaling_words(run.mode, experiment.train);
   record.time_provenance = time_provenance(device, run.mode);
-  record.attributes_json = json_text({{"train", settings_json(experiment, "train")}, {"memory", savings_json(plan)}});
+  json attributes{{"train", with_tables(settings_json(experiment, "train"), "tables", change_tables_toml(experiment))}, {"memory", savings_json(plan)}};
+  if (run.weights)
+    attributes["weights"] = {{"file", experiment.train.weights},
+                             {"dtypes", run.weights->dtypes},
+                             {"in_16_bits", run.weights->in_16_bits},
+                             {"widened", run.mode.mixed() && run.weights->in_16_bits > 0},
+                             {"master_copy_bytes", run.mode.mixed() ? run.weights->master_bytes : 0}};
+  record.attributes_json = json_text(attributes);
   return record;
 }
 

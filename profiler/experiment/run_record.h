@@ -11,6 +11,9 @@ namespace ulpscope::profiler {
 
 reports::ExperimentRecord experiment_record(const Experiment& experiment, const std::string& command_line);
 
+/// The experiment as TOML, but for what has nothing to do with its numbers: where it is recorded, how often it is saved.
+std::string comparable_toml(Experiment experiment);
+
 /// "none", "dynamic", "fixed:1024": how a mode scales its loss.
 std::string loss_scaling_words(const engine::Mode& mode, const engine::TrainConfig& train);
 

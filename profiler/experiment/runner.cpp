@@ -4,21 +4,21 @@
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <chrono>
-#include <new>
 #include <optional>
 
+#include "engine/data/draw.h"
 #include "kernels/error.h"
 #include "kernels/matmul.h"
 #include "profiler/experiment/keys.h"
+#include "profiler/experiment/load_data.h"
 #include "profiler/experiment/machine.h"
-#include "profiler/experiment/plan_records.h"
+#include "profiler/experiment/past.h"
 #include "profiler/experiment/run_record.h"
+#include "profiler/experiment/single_run.h"
 #include "profiler/experiment/timing.h"
 #include "profiler/probes/completeness.h"
-#include "profiler/probes/memory_ledger.h"
-#include "profiler/probes/recorder.h"
-#include "profiler/trace/node_clock.h"
 #include "reports/export/numbers.h"
 
 namespace ulpscope::profiler {
@@ -29,12 +29,6 @@ using reports::RunStatus;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-/// Before anything is loaded.
-const Experiment& with_data(const Experiment& experiment) {
-  if (!experiment.data.paths.empty()) return experiment;
-  throw UsageError("there is no data to train on: set data.path in the experiment file, or give --data PATH");
-}
-
 /// The keys that make this model larger.
 std::vector<std::string> size_keys(const Experiment& experiment) {
   std::vector<std::string> names;
@@ -44,26 +38,30 @@ std::vector<std::string> size_keys(const Experiment& experiment) {
   return names;
 }
 
-/// How a run ended.
-struct End {
-  RunStatus status = RunStatus::finished;
-  std::string message;
-};
-
 }  // namespace
 
 struct Runner::State {
   explicit State(const Experiment& e)
-      : experiment(with_data(e)),
+      : experiment(e),
         device(make_cpu_device({.threads = static_cast<int>(e.run.threads), .instruction_set = {}})),
-        dataset(engine::load_text(e.data.paths, engine::text_options(e.model, e.data.held_out))) {
-    const engine::Model model = engine::build_model(e.model, e.train.batch, true);
+        dataset(load_data(experiment)) {
+    const engine::Model model = engine::build_model(experiment.model, e.train.batch, true);
     for (const std::string& name : e.run.modes) {
       const engine::Mode& mode = engine::find_mode(name);
       plans.push_back(engine::plan_step(*device, model, mode, e.train));  // throws what the user has to mend
       modes.push_back(mode);
     }
+    check_initial_weights();
     matmul_self_test(*device);
+  }
+
+  /// Before anything is trained.
+  void check_initial_weights() {
+    const std::string& path = experiment.train.weights;
+    if (path.empty()) return;
+    const engine::TensorFile file = engine::read_safetensors(path);
+    for (std::size_t i = 0; i < modes.size(); ++i)
+      weights.push_back(engine::check_weights(file, path, plans[i].graph, modes[i], experiment.train.widen));
   }
 
   RunInfo run_info(std::size_t mode, std::int64_t seed) const {
@@ -76,7 +74,13 @@ struct Runner::State {
     run.first_seed = static_cast<std::uint64_t>(experiment.run.seed);
     run.steps = experiment.train.steps;
     run.loss_scaling = engine::scales_loss(run.mode, experiment.train);
+    if (!weights.empty()) run.weights = weights[mode];
     return run;
+  }
+
+  std::size_t index_of(const RunInfo& run) const {
+    const auto same = [&](const engine::Mode& mode) { return mode.name == run.mode.name; };
+    return static_cast<std::size_t>(std::find_if(modes.begin(), modes.end(), same) - modes.begin());
   }
 
   engine::TrainerSetup setup(const RunInfo& run) const {
@@ -88,6 +92,7 @@ struct Runner::State {
   std::unique_ptr<engine::Dataset> dataset;
   std::vector<engine::Mode> modes;
   std::vector<engine::StepPlan> plans;  ///< of the modes
+  std::vector<engine::WeightsSummary> weights;  ///< of the modes; empty: they are drawn
 };
 
 namespace {
@@ -119,137 +124,6 @@ class FaultWarning {
   Clock::time_point last_ = Clock::now();
 };
 
-/// The plan of a mode in the run file: recorded once, by the first run that can.
-struct RecordedPlan {
-  const engine::StepPlan& plan;
-  reports::PlanId id{};
-  bool recorded = false;
-};
-
-/// Trains, evaluates and records one mode with one seed.
-class SingleRun {
- public:
-  SingleRun(const Experiment& experiment, Device& device, const engine::Dataset& dataset, const RunInfo& run, Sink sink,
-            Watcher& watcher, const std::function<bool()>& stop)
-      : experiment_(experiment),
-        device_(device),
-        dataset_(dataset),
-        run_(run),
-        sink_(std::move(sink)),
-        watcher_(watcher),
-        stop_(stop) {}
-
-  /// Never throws for what goes wrong in the run: that is its status.
-  End run(const engine::TrainerSetup& setup, RecordedPlan& plan) {
-    record_.id = run_.id;
-    record_.mode = run_.mode.name;
-    record_.seed = static_cast<std::int64_t>(run_.seed);
-    record_.started = utc_now();
-    faults_.guard("progress", [&] { watcher_.run_begin(run_); });
-    End end;
-    try {
-      end = train(setup, plan);
-    } catch (const std::bad_alloc&) {
-      end = {RunStatus::failed, "out of memory"};
-    } catch (const std::exception& error) {
-      end = {RunStatus::failed, error.what()};
-    }
-    record_.status = end.status;
-    record_.message = end.message;
-    record_.ended = utc_now();
-    faults_.guard("runner", [&] { sink_(record_); });
-    faults_.guard("progress", [&] { watcher_.run_end(run_, end.status, end.message); });
-    return end;
-  }
-
-  /// Greatest memory of the run on the device.
-  std::int64_t peak_bytes() const { return peak_bytes_; }
-  const WatchingCost& cost() const { return cost_; }
-
- private:
-  End train(const engine::TrainerSetup& setup, RecordedPlan& plan) {
-    // From the plan, before the trainer is made: if there is no memory for it, the run file says of what.
-    record_ = run_record(experiment_, run_, device_, dataset_, plan.plan);
-    record_.machine = reports::MachineId{1};
-    record_.plan = plan.id;
-    record_.started = utc_now();
-    sink_(record_);
-    faults_.guard("plan", [&] {
-      if (!plan.recorded) record_plan(plan.plan, plan.id, sink_);
-      plan.recorded = true;
-    });
-    MemoryLedger ledger(device_, sink_, faults_, run_.id);
-    ledger.record_prediction(plan.plan.memory.peak_by_category);
-    engine::Topics topics;
-    engine::Trainer trainer(device_, dataset_, setup, topics);
-
-    Recorder recorder(topics, sink_, faults_, run_.id, run_.loss_scaling);
-    NodeClock clock(topics, faults_, trainer.plan().graph.node_count(), run_.steps > 1 ? 1 : 0);
-    const Clock::time_point begin = Clock::now();
-    const End end = steps(trainer, recorder, begin);
-    cost_ = {seconds_since(begin), recorder.own_seconds(), clock.own_seconds(), recorder.steps(),
-             clock.sampled_steps()};
-
-    ledger.record_peak(trainer.memory_by_category());
-    peak_bytes_ = ledger.peak_bytes();
-    faults_.guard("node clock", [&] {
-      for (auto& timing : clock.timings(run_.id, time_provenance(device_, run_.mode))) sink_(timing);
-    });
-    faults_.guard("completeness", [&] { record_completeness(sink_, run_.id, faults_, cost_); });
-    return end;
-  }
-
-  End steps(engine::Trainer& trainer, const Recorder& recorder, Clock::time_point begin) {
-    const std::int64_t every = experiment_.train.evaluate_every;
-    for (std::int64_t i = 0; i < run_.steps; ++i) {
-      const engine::StepResult result = trainer.step();
-      faults_.guard("progress", [&] { watcher_.step(run_, result, seconds_since(begin)); });
-      if (result.stopped && result.scale_event == scaling::ScaleEvent::gave_up) {
-        return {RunStatus::failed, fmt::format("step {} overflowed at the loss scale {:g}, the lowest of the policy {}",
-                                               result.iteration + 1, result.loss_scale,
-                                               scaling::name(experiment_.train.scaler))};
-      }
-      if (result.stopped) {
-        return {RunStatus::failed, fmt::format("a gradient is not finite in step {}, and {} has no loss scaler "
-                                               "(train.non_finite = \"stop\")",
-                                               result.iteration + 1, run_.mode.name)};
-      }
-      if (stop_()) return {RunStatus::interrupted, "Ctrl-C or a signal to end"};
-      const bool last = i + 1 == run_.steps;
-      if (last || (every > 0 && (i + 1) % every == 0)) evaluate(trainer, i + 1);
-    }
-    if (const auto step = recorder.diverged_at())
-      return {RunStatus::finished, fmt::format("diverged at step {}", *step + 1)};
-    return {};
-  }
-
-  void evaluate(engine::Trainer& trainer, std::int64_t steps_done) {
-    const Clock::time_point begin = Clock::now();
-    const engine::Trainer::Evaluation evaluation = trainer.evaluate();
-    if (!evaluation.available) return;
-    reports::EvaluationRecord record;
-    record.run = run_.id;
-    record.step = steps_done;
-    record.loss = evaluation.loss;
-    record.tokens = evaluation.batches * trainer.plan().tokens;
-    record.wall_seconds = seconds_since(begin);
-    faults_.guard("recorder", [&] { sink_(record); });
-    faults_.guard("progress", [&] { watcher_.evaluated(run_, evaluation); });
-  }
-
-  const Experiment& experiment_;
-  Device& device_;
-  const engine::Dataset& dataset_;
-  const RunInfo& run_;
-  Sink sink_;
-  Watcher& watcher_;
-  const std::function<bool()>& stop_;
-  Faults faults_;
-  reports::RunRecord record_;
-  std::int64_t peak_bytes_ = 0;
-  WatchingCost cost_;
-};
-
 }  // namespace
 
 void Watcher::warning(const std::string& text) { spdlog::warn("{}", text); }
@@ -279,47 +153,116 @@ void Runner::check_memory(std::int64_t free_bytes) const {
       state_->experiment.train.batch, fmt::join(size_keys(state_->experiment), ", ")));
 }
 
+const Experiment& Runner::experiment() const { return state_->experiment; }
+
+std::vector<RunInfo> Runner::runs() const {
+  std::vector<RunInfo> runs;
+  for (std::int64_t seed = 0; seed < state_->experiment.run.seeds; ++seed)
+    for (std::size_t mode = 0; mode < state_->modes.size(); ++mode) runs.push_back(state_->run_info(mode, seed));
+  return runs;
+}
+
+reports::MachineRecord Runner::machine() const {
+  return machine_record(*state_->device, find_gpus(this_system()), reports::MachineId{1});
+}
+
+reports::RunRecord Runner::record_now() const {
+  return run_record(state_->experiment, state_->run_info(0, 0), *state_->device, *state_->dataset, state_->plans.front());
+}
+
+CheckpointLabel Runner::label(const RunInfo& run) const {
+  const std::string settings = comparable_toml(state_->experiment);
+  engine::Fnv1a sum;
+  sum.bytes(std::as_bytes(std::span(settings)));
+  sum.number(state_->dataset->fingerprint());
+  return {run.id, run.mode.name, run.seed, fmt::format("{:016x}", sum.value())};
+}
+
+namespace {
+
+/// The modes of the first runs that finished, and what is to be said of all of them.
+struct Course {
+  Outcome outcome;
+  WatchingCost watching;
+  std::vector<std::optional<TimedMode>> timed;
+};
+
+void take_end(const RunInfo& run, const RunEnd& end, Outcome& outcome) {
+  if (end.status == RunStatus::interrupted) outcome.interrupted = true;
+  if (end.status == RunStatus::finished) ++outcome.finished;
+  if (end.status != RunStatus::failed) return;
+  ++outcome.failed;
+  outcome.failures.push_back(fmt::format("{}, seed {}: {}", run.mode.name, run.seed, end.message));
+}
+
+void record_beginning(const Experiment& experiment, const Runner& runner, const Past* past, const std::string& command_line,
+                      reports::RunFileWriter& writer) {
+  const Sink sink = [&writer](reports::Record record) { writer.push(std::move(record)); };
+  if (past == nullptr) writer.push(experiment_record(experiment, command_line));
+  if (past == nullptr || !past->differences.empty()) {
+    reports::MachineRecord machine = runner.machine();
+    if (past != nullptr) machine.id = past->machine;
+    writer.push(machine);
+  }
+  if (past != nullptr)
+    record_note(sink, std::nullopt, fmt::format("resumed {}", utc_now()),
+                past->differences.empty() ? command_line
+                                          : fmt::format("{}; bits may differ from here on: {}", command_line,
+                                                        fmt::join(past->differences, "; ")));
+  writer.flush();   // from here on it can be resumed
+}
+
+}  // namespace
+
 Outcome Runner::run(reports::RunFileWriter& writer, Watcher& watcher, const std::function<bool()>& stop,
-                    const std::string& command_line) {
+                    const std::string& command_line, const Past* past) {
   State& s = *state_;
   const Sink sink = [&writer](reports::Record record) { writer.push(std::move(record)); };
-  sink(experiment_record(s.experiment, command_line));
-  sink(machine_record(*s.device, find_gpus(this_system()), reports::MachineId{1}));
+  const Checkpoints checkpoints(writer.path());
+  if (past == nullptr) checkpoints.clear();   // of a run file that was replaced
+  record_beginning(s.experiment, *this, past, command_line, writer);
 
   FaultWarning fault_warning(writer, watcher);
   const std::function<bool()> stop_or_go_on = [&] {
     fault_warning.look_now_and_then();
     return stop();
   };
-
-  Outcome outcome;
-  TimingJob timing{*s.device, *s.dataset, {}, s.experiment.run.timing_steps, 0};
-  WatchingCost watching;
+  const RunContext context{s.experiment, *s.device, *s.dataset, writer, watcher, stop_or_go_on, checkpoints,
+                           past != nullptr ? past->machine : reports::MachineId{1}};
+  Course course;
+  Outcome& outcome = course.outcome;
   std::vector<RecordedPlan> plans;
   for (std::size_t mode = 0; mode < s.modes.size(); ++mode)
     plans.push_back({s.plans[mode], static_cast<reports::PlanId>(mode + 1)});
-  std::vector<std::optional<TimedMode>> timed(s.modes.size());  // the first run of each mode that finished
-  for (std::int64_t seed = 0; seed < s.experiment.run.seeds && !outcome.interrupted; ++seed) {
-    for (std::size_t mode = 0; mode < s.modes.size() && !outcome.interrupted; ++mode) {
-      const RunInfo run = s.run_info(mode, seed);
-      SingleRun single(s.experiment, *s.device, *s.dataset, run, sink, watcher, stop_or_go_on);
-      const End end = single.run(s.setup(run), plans[mode]);
-      watching += single.cost();
-      if (end.status == RunStatus::interrupted) outcome.interrupted = true;
-      if (end.status == RunStatus::finished) ++outcome.finished;
-      if (end.status == RunStatus::failed) {
-        ++outcome.failed;
-        outcome.failures.push_back(fmt::format("{}, seed {}: {}", run.mode.name, run.seed, end.message));
-      }
-      if (!timed[mode] && end.status == RunStatus::finished)
-        timed[mode] = TimedMode{run, s.setup(run), single.peak_bytes()};
-      if (stop()) outcome.interrupted = true;
-      fault_warning.look();
+  course.timed.resize(s.modes.size());
+  const std::vector<RunInfo> all = runs();
+  for (const RunInfo& run : all) {
+    outcome.interrupted = outcome.interrupted || (&run != all.data() && stop());
+    if (outcome.interrupted) break;
+    const std::size_t mode = s.index_of(run);
+    const PastRun* const before = past != nullptr && past->runs.contains(run.id) ? &past->runs.at(run.id) : nullptr;
+    RunEnd end;
+    std::int64_t peak_bytes = 0;
+    if (before != nullptr && before->ended()) {
+      end = {before->record.status, before->record.message};
+      peak_bytes = before->peak_bytes;
+      checkpoints.remove(run.id);
+    } else {
+      RunInfo info = run;
+      if (before != nullptr && before->state) info.done_before = before->state->iteration;
+      SingleRun single(context, info, before, label(run));
+      end = single.run(s.setup(run), plans[mode]);
+      course.watching += single.cost();
+      peak_bytes = single.peak_bytes();
     }
+    take_end(run, end, outcome);
+    if (!course.timed[mode] && end.status == RunStatus::finished) course.timed[mode] = TimedMode{run, s.setup(run), peak_bytes};
+    fault_warning.look();
   }
   writer.flush();  // nothing is written while steps are timed
-  record_watching(sink, watching, writer.cpu_seconds());
-  for (auto& mode : timed)
+  record_watching(sink, course.watching, writer.cpu_seconds());
+  TimingJob timing{*s.device, *s.dataset, {}, s.experiment.run.timing_steps, 0};
+  for (auto& mode : course.timed)
     if (mode) timing.modes.push_back(std::move(*mode));
   if (!outcome.interrupted && timing.steps > 0 && !timing.modes.empty()) {
     Faults faults;
@@ -328,6 +271,7 @@ Outcome Runner::run(reports::RunFileWriter& writer, Watcher& watcher, const std:
     if (!time_modes(timing, sink, watcher, faults, stop)) outcome.interrupted = true;
     if (faults.count() > 0) record_note(sink, std::nullopt, "timing", faults.first());
   }
+  if (!outcome.interrupted) checkpoints.clear();
   return outcome;
 }
 

@@ -10,15 +10,20 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/train/trainer.h"
+#include "engine/train/weights.h"
+#include "profiler/experiment/checkpoints.h"
 #include "profiler/experiment/experiment.h"
 #include "profiler/probes/faults.h"
 #include "reports/run_file/writer.h"
 
 namespace ulpscope::profiler {
+
+struct Past;
 
 /// One mode with one seed.
 struct RunInfo {
@@ -28,7 +33,9 @@ struct RunInfo {
   std::int64_t seeds = 1;  ///< how many seeds the experiment has, and the first
   std::uint64_t first_seed = 0;
   std::int64_t steps = 0;
+  std::int64_t done_before = 0;  ///< steps that were made before it was resumed
   bool loss_scaling = false;
+  std::optional<engine::WeightsSummary> weights;  ///< none: drawn from the seed
 };
 
 /// What is told to whoever shows progress. Everything is optional; what these throw does not stop training.
@@ -69,9 +76,19 @@ class Runner {
   /// The run file's name, as the recorded experiment says it.
   void set_output(const std::string& path);
 
-  /// stop: asked after every step; true ends the run, and the file is complete so far.
+  /// stop: asked after every step and between the batches of an evaluation; true ends the run, and the file is complete so far.
+  /// past: of a run file that is gone on with (past.h); its `rewind` has to be among the writer's options. Runs that ended are
+  /// left as they are. Checkpoints lie beside the run file until everything has ended.
   Outcome run(reports::RunFileWriter& writer, Watcher& watcher, const std::function<bool()>& stop,
-              const std::string& command_line);
+              const std::string& command_line, const Past* past = nullptr);
+
+  const Experiment& experiment() const;
+  /// In the order in which they are run.
+  std::vector<RunInfo> runs() const;
+  /// This machine, and what a run made now would say of itself: to compare with what was recorded.
+  reports::MachineRecord machine() const;
+  reports::RunRecord record_now() const;
+  CheckpointLabel label(const RunInfo& run) const;
 
   Device& device();
   const engine::Dataset& dataset() const;

@@ -54,17 +54,23 @@ void Recorder::record_events(const engine::StepResult& result) {
   if (result.stopped) push_event(result.iteration, event_kind::stop, result.loss);
 }
 
-void Recorder::watch_for_divergence(const engine::StepResult& result) {
-  if (diverged_at_ || (result.skipped && !result.stopped)) return;  // a skipped step's loss changes nothing
-  const double loss = result.loss;
+bool DivergenceWatch::see(std::int64_t step, double loss, bool skipped, bool stopped) {
+  if (diverged_at_ || (skipped && !stopped)) return false;  // a skipped step's loss changes nothing
   if (std::isfinite(loss)) {
     if (!first_loss_) first_loss_ = loss;
     steps_above_ = loss > runaway_ratio * *first_loss_ ? steps_above_ + 1 : 0;
-    if (steps_above_ < runaway_steps) return;
+    if (steps_above_ < runaway_steps) return false;
   }
-  diverged_at_ = result.iteration;
+  diverged_at_ = step;
+  return true;
+}
+
+void Recorder::watch_for_divergence(const engine::StepResult& result) {
+  const double loss = result.loss;
+  if (!watch_.see(result.iteration, loss, result.skipped, result.stopped)) return;
   push_event(result.iteration, event_kind::divergence, loss,
-             {.what = std::isfinite(loss) ? "the loss has run away" : "the loss is not finite", .first_loss = first_loss_});
+             {.what = std::isfinite(loss) ? "the loss has run away" : "the loss is not finite",
+              .first_loss = watch_.first_loss()});
 }
 
 void Recorder::push_event(std::int64_t step, const char* kind, reports::Number value,

@@ -14,6 +14,20 @@ namespace ulpscope::profiler {
 inline constexpr double runaway_ratio = 2.0;
 inline constexpr std::int64_t runaway_steps = 5;
 
+/// Sees the loss of every step, and when it has diverged.
+class DivergenceWatch {
+ public:
+  /// True for the step that says so: once. stopped: the step ended the run.
+  bool see(std::int64_t step, double loss, bool skipped, bool stopped);
+  std::optional<std::int64_t> diverged_at() const { return diverged_at_; }
+  const std::optional<double>& first_loss() const { return first_loss_; }
+
+ private:
+  std::optional<double> first_loss_;
+  std::int64_t steps_above_ = 0;
+  std::optional<std::int64_t> diverged_at_;
+};
+
 /// One record for each step, and events: overflow and skip (a gradient was not finite), scale change, divergence (the
 /// loss of an applied step is not finite, or has run away), stop. Allocates nothing and calls nothing of the system, if
 /// the sink does not: names of event kinds are short enough for a string without memory of its own.
@@ -27,7 +41,9 @@ class Recorder {
   std::int64_t steps() const { return steps_; }
   /// Wall time of the last step, from its begin to its end as announced.
   double last_step_seconds() const { return last_step_seconds_; }
-  std::optional<std::int64_t> diverged_at() const { return diverged_at_; }
+  std::optional<std::int64_t> diverged_at() const { return watch_.diverged_at(); }
+  /// Goes on where another recorder stopped.
+  void resume(const DivergenceWatch& watch) { watch_ = watch; }
 
  private:
   void record(const engine::StepResult& result);
@@ -45,9 +61,7 @@ class Recorder {
   double last_step_seconds_ = 0.0;
   double own_seconds_ = 0.0;
   std::int64_t steps_ = 0;
-  std::optional<double> first_loss_;
-  std::int64_t steps_above_ = 0;
-  std::optional<std::int64_t> diverged_at_;
+  DivergenceWatch watch_;
   engine::Subscription on_begin_, on_end_;
 };
 

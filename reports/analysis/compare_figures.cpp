@@ -272,6 +272,8 @@ const std::vector<FigureInfo>& comparison_figures() {
        [](M m) -> F { return m.peak_by_category[8]; }},
       {"peak_observation_bytes", "observation", "peak by category", "B", FigureStyle::bytes, "at the peak",
        [](M m) -> F { return m.peak_by_category[9]; }},
+      {"peak_buffers_bytes", "buffers", "peak by category", "B", FigureStyle::bytes,
+       "running statistics and their committed values", [](M m) -> F { return m.peak_by_category[10]; }},
   };
   return figures;
 }

@@ -44,7 +44,7 @@ void add_training(Likeness& like, const RunRecord& run) {
   add_settings(like, "train", attributes["train"]);
   like.erase("train.evaluate_every");
   for (const char* same_bits : {"fusion", "recompute", "weight_copies"}) like.erase(std::string("train.") + same_bits);
-  for (const char* twin : {"steps", "batch", "optimizer"}) like.erase(std::string("train.") + twin);  // said once
+  for (const char* twin : {"steps", "batch", "micro_batches", "optimizer"}) like.erase(std::string("train.") + twin);  // said once
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 //   seed is empty for the figures of a mode; figure is a key of comparison_figures(), or verdict, verdict_reason, note
 //   (of a mode), status, message, final_loss … (of a seed), warning (of the whole).
 // Summary: section,name,value,detail
+// Check: file,rule,mode,seed,finding
 #pragma once
 
 #include "reports/export/exporter.h"
@@ -15,6 +16,7 @@ class CsvExporter : public Exporter {
  public:
   void write(const Comparison& comparison, std::ostream& out) const override;
   void write(const Summary& summary, std::ostream& out) const override;
+  void write(const CheckResult& result, std::ostream& out) const override;
 };
 
 }  // namespace ulpscope::reports

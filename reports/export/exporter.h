@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "reports/analysis/check.h"
 #include "reports/analysis/compare.h"
 #include "reports/analysis/summary.h"
 
@@ -20,6 +21,7 @@ class Exporter {
   virtual ~Exporter() = default;
   virtual void write(const Comparison& comparison, std::ostream& out) const = 0;
   virtual void write(const Summary& summary, std::ostream& out) const = 0;
+  virtual void write(const CheckResult& result, std::ostream& out) const = 0;
 };
 
 /// "text", "json" or "csv". Throws UsageError listing the forms there are.

@@ -10,6 +10,7 @@ class JsonExporter : public Exporter {
  public:
   void write(const Comparison& comparison, std::ostream& out) const override;
   void write(const Summary& summary, std::ostream& out) const override;
+  void write(const CheckResult& result, std::ostream& out) const override;
 };
 
 }  // namespace ulpscope::reports

@@ -9,6 +9,7 @@ class TextExporter : public Exporter {
  public:
   void write(const Comparison& comparison, std::ostream& out) const override;
   void write(const Summary& summary, std::ostream& out) const override;
+  void write(const CheckResult& result, std::ostream& out) const override;
 };
 
 }  // namespace ulpscope::reports

@@ -140,6 +140,7 @@ CreatedFile reopen_run_file(const std::string& path, const WriterOptions& option
     CreatedFile file{std::move(*lock), file_name, Database(file_name, SQLITE_OPEN_READWRITE)};
     file.database.set_busy_timeout(options.busy_seconds);
     enter_write_ahead_mode(path, file.database);
+    if (!options.rewind.empty()) rewind(file.database, options.rewind);
     return file;
   } catch (const SqliteError& error) {
     throw UsageError(fmt::format("cannot add to {}: {}", path, error.what()));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -47,10 +48,23 @@ auto RunFileReader::guarded(Body&& body) const {
   }
 }
 
+namespace {
+
+/// The columns of a table; those that a file of an older schema lacks are read as unknown.
+template <class R>
+std::string columns_of(int schema) {
+  std::string list = column_list<R>();
+  constexpr std::string_view since_2 = "buffers_bytes";
+  if (const std::size_t at = list.find(since_2); schema < 2 && at != std::string::npos) list.replace(at, since_2.size(), "NULL");
+  return list;
+}
+
+}  // namespace
+
 template <class R>
 std::vector<R> RunFileReader::select(const std::string& rest, const std::vector<std::int64_t>& parameters) const {
   return guarded([&](Database& database) {
-    Statement statement(database, fmt::format("SELECT {} FROM {} {}", column_list<R>(), Table<R>::name, rest));
+    Statement statement(database, fmt::format("SELECT {} FROM {} {}", columns_of<R>(schema_), Table<R>::name, rest));
     for (std::size_t i = 0; i < parameters.size(); ++i) statement.bind(static_cast<int>(i), parameters[i]);
     std::vector<R> rows;
     while (statement.step()) {

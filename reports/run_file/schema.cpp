@@ -7,7 +7,7 @@ namespace {
 // unknown (SQLite would store a NaN as NULL). STRICT tables keep ANY exactly as bound.
 constexpr const char* sql = R"sql(
 PRAGMA application_id = 0x756c7073;
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 
 CREATE TABLE experiment (
   name TEXT NOT NULL, configuration TEXT NOT NULL, command_line TEXT NOT NULL,
@@ -105,7 +105,7 @@ CREATE TABLE memory (
   run INTEGER NOT NULL, kind TEXT NOT NULL, step INTEGER, position INTEGER,
   weights_bytes INTEGER, master_weights_bytes INTEGER, gradients_bytes INTEGER, optimizer_state_bytes INTEGER,
   activations_bytes INTEGER, casts_bytes INTEGER, workspace_bytes INTEGER, inputs_bytes INTEGER, gaps_bytes INTEGER,
-  observation_bytes INTEGER,
+  observation_bytes INTEGER, buffers_bytes INTEGER,
   total_bytes INTEGER, provenance TEXT NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX memory_key ON memory (run, kind, ifnull(step, -1), ifnull(position, -1));

@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 8> role_names{"input",    "activation",  
 constexpr std::array<std::string_view, 3> memory_kind_names{"sample", "peak", "predicted"};
 constexpr std::array<std::string_view, memory_category_count> category_names{
     "weights",   "master_weights", "gradients", "optimizer_state", "activations", "casts",
-    "workspace", "inputs",         "gaps",      "observation"};
+    "workspace", "inputs",         "gaps",      "observation",     "buffers"};
 constexpr std::array<std::string_view, 3> mend_names{"verified", "refuted", "not_tried"};
 
 template <class Enum, std::size_t N>

@@ -63,9 +63,10 @@ enum class MemoryCategory : std::uint8_t {
   workspace,
   inputs,  ///< the batch, constants, the step's scalars
   gaps,    ///< bytes of the arena that no live value covers: alignment and placement
-  observation
+  observation,
+  buffers  ///< running statistics, and their values at the last commit
 };
-inline constexpr int memory_category_count = 10;
+inline constexpr int memory_category_count = 11;
 enum class MendStatus : std::uint8_t { verified, refuted, not_tried };
 
 /// The word for a value, as it stands in the file and is printed: "measured", "master_weight" …

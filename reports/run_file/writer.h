@@ -19,12 +19,14 @@
 #include <string>
 
 #include "reports/run_file/records.h"
+#include "reports/run_file/rewind.h"
 
 namespace ulpscope::reports {
 
 struct WriterOptions {
   bool overwrite = false;              ///< replace a run file (never a file of another kind, never one being written)
   bool append = false;                 ///< add to a run file that is there; rows with the same keys are replaced
+  Rewind rewind{};                     ///< with append: rows that are removed first
   std::size_t queue_capacity = 16384;  ///< records waiting; as many again may be in the hands of the thread
   std::size_t retry_capacity = 65536;  ///< records that wait in memory while the file cannot be written
   double commit_seconds = 0.25;        ///< longest time a record waits for the thread; at most 1

@@ -3,6 +3,7 @@ find_package(Threads REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 
 find_package(SQLite3 REQUIRED)                # libsqlite3-dev
+find_package(ZLIB REQUIRED)                   # zlib1g-dev: compressed IDX files
 find_package(nlohmann_json CONFIG REQUIRED)   # nlohmann-json3-dev
 find_package(tomlplusplus CONFIG REQUIRED)    # libtomlplusplus-dev
 find_package(CLI11 CONFIG REQUIRED)           # libcli11-dev

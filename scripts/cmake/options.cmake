@@ -2,6 +2,7 @@ include(FeatureSummary)
 
 option(ULPSCOPE_TESTS "Build the tests" ON)
 option(ULPSCOPE_BENCH "Build the bench, with the tests (scripts/bench)" OFF)
+option(ULPSCOPE_FUZZ "Build the libFuzzer targets (clang)" OFF)
 option(ULPSCOPE_WERROR "Treat warnings as errors" OFF)
 set(ULPSCOPE_CUDA "AUTO" CACHE STRING "Compile for CUDA: ON (an error without the toolkit), OFF, AUTO (if the toolkit is found)")
 set_property(CACHE ULPSCOPE_CUDA PROPERTY STRINGS AUTO ON OFF)

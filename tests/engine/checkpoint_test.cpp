@@ -12,6 +12,7 @@
 #include "engine/train/trainer.h"
 #include "kernels/error.h"
 #include "tests/engine/support/list_dataset.h"
+#include "tests/engine/support/model_batches.h"
 
 namespace ulpscope::engine {
 namespace {
@@ -64,10 +65,12 @@ bool is_repeated(const Node& node) { return node.attributes.contains("recomputes
 // ---- bits
 
 /// Losses, norms, scales, evaluations, then every weight and optimizer state, as bits.
-std::vector<std::uint32_t> train(const ModelConfig& model, const char* mode, const TrainConfig& config) {
+std::vector<std::uint32_t> train(const ModelConfig& model, const char* mode, TrainConfig config) {
+  if (find_mode(mode).pure) config.optimizer.epsilon = 1e-3;   // 1e-8 is 0 in fp16
   const std::unique_ptr<Device> device = make_cpu_device({1, ""});
   const std::int64_t targets = std::holds_alternative<GptConfig>(model) ? batch * context : batch;
-  const testing::ListDataset data([&](std::int64_t iteration) {
+  const bool text = std::holds_alternative<GptConfig>(model) || std::holds_alternative<MlpConfig>(model);
+  const testing::ListDataset data(!text ? testing::model_batches(model, batch, 100) : [&](std::int64_t iteration) {
     const auto bytes = [&](std::int64_t n, std::int64_t shift) {
       std::vector<float> list;
       for (std::int64_t i = 0; i < n; ++i) list.push_back(static_cast<float>((i * 7 + iteration * 13 + shift) * 31 % 256));
@@ -92,10 +95,16 @@ std::vector<std::uint32_t> train(const ModelConfig& model, const char* mode, con
   if (find_mode(mode).loss_scaling) {
     EXPECT_LT(t.applied(), 10) << "some step overflows";
   }
-  for (const Role role : {Role::parameter, Role::optimizer_state})
+  for (const Role role : {Role::parameter, Role::optimizer_state, Role::buffer})
     for (const ValueId v : t.plan().graph.with_role(role))
       for (const float x : t.read(t.plan().graph.value(v).name)) add(x);
   return bits;
+}
+
+ModelConfig named(const char* name) {
+  for (const testing::NamedModel& m : testing::named_models(0.1))
+    if (m.name == name) return m.model;
+  throw std::out_of_range(name);
 }
 
 struct Case {
@@ -124,7 +133,10 @@ INSTANTIATE_TEST_SUITE_P(Models, SameBits,
                                            Case{"all", gpt("composed"), {"*"}},                        // loss and head too: lse
                                            Case{"cheap", gpt(), {"*.gelu", "*.ln?"}},   // mean, rstd; no products
                                            Case{"attention", gpt(), {"block?.attn*"}},               // probabilities
-                                           Case{"mlp", mlp(), {"blocks"}}, Case{"relu", mlp("relu"), {"layer*"}}),
+                                           Case{"mlp", mlp(), {"blocks"}}, Case{"relu", mlp("relu"), {"layer*"}},
+                                           Case{"llama", named("llama"), {"blocks"}}, Case{"llama_all", named("llama_composed"), {"*"}},
+                                           Case{"encoder", named("encoder"), {"blocks"}}, Case{"cnn", named("cnn"), {"blocks"}},
+                                           Case{"cnn_all", named("cnn_line"), {"*"}}),
                          [](const auto& param) { return param.param.name; });
 
 // ---- memory: closed forms

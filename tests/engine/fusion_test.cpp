@@ -14,6 +14,7 @@
 #include "kernels/formats/instruction_set.h"
 #include "kernels/ops/rounding_counts.h"
 #include "tests/engine/support/list_dataset.h"
+#include "tests/engine/support/model_batches.h"
 
 namespace ulpscope::engine {
 namespace {
@@ -73,8 +74,10 @@ struct Outcome {
 
 Outcome train(const ModelConfig& model, const char* mode, bool fusion, bool observed, int threads = 2, const char* isa = "") {
   const std::unique_ptr<Device> device = make_cpu_device({threads, isa});
-  const bool one_target = std::holds_alternative<MlpConfig>(model);
-  const ListDataset data(one_target ? last_tokens_of : tokens_of);
+  const auto* own = std::get_if<GptConfig>(&model);
+  const ListDataset data(std::holds_alternative<MlpConfig>(model)     ? ListDataset::Fill(last_tokens_of)
+                         : own != nullptr && own->context == context ? ListDataset::Fill(tokens_of)
+                                                                     : testing::model_batches(model, batch, 100));
   Topics topics;
   Trainer t(*device, data, TrainerSetup{model, find_mode(mode), train_config(fusion), 7}, topics);
   Outcome outcome;
@@ -116,8 +119,11 @@ struct ModelCase {
 };
 
 std::vector<ModelCase> models() {
-  return {{"fused attention", gpt("fused", 0.1)}, {"composed attention", gpt("composed", 0.1)}, {"without dropout", gpt("fused", 0.0)},
-          {"mlp", mlp()}};
+  static const std::vector<testing::NamedModel> others = testing::named_models(0.1);
+  std::vector<ModelCase> all{{"fused attention", gpt("fused", 0.1)}, {"composed attention", gpt("composed", 0.1)},
+                             {"without dropout", gpt("fused", 0.0)}, {"mlp", mlp()}};
+  for (const testing::NamedModel& m : others) all.push_back({m.name.c_str(), m.model});
+  return all;
 }
 
 TEST(Fusion, HasTheBitsOfSeparateLaunches) {
@@ -129,9 +135,11 @@ TEST(Fusion, HasTheBitsOfSeparateLaunches) {
 TEST(Fusion, HasThemForAnyThreadsAndInstructionSet) {
   for (const InstructionSet set : {InstructionSet::portable, InstructionSet::avx2, InstructionSet::avx512}) {
     if (!available(set)) continue;
-    const Outcome expected = train(gpt("composed", 0.1), "fp16", false, false, 1, name(set));
-    for (const int threads : {1, 3})
-      expect_same_bits(expected, train(gpt("composed", 0.1), "fp16", true, false, threads, name(set)), name(set));
+    for (const ModelCase& c : models()) {
+      const Outcome expected = train(c.model, "fp16", false, false, 1, name(set));
+      for (const int threads : {1, 3})
+        expect_same_bits(expected, train(c.model, "fp16", true, false, threads, name(set)), std::string(c.name) + ", " + name(set));
+    }
   }
 }
 
@@ -229,8 +237,8 @@ TEST(Fusion, KeepsNothingInMemoryThatNobodyReads) {
         for (std::size_t n = 0; n < plan.live_bytes.size(); ++n) greatest = std::max(greatest, plan.live_bytes[n] - plan.workspace[n].bytes);
         return greatest;
       };
-      // Operands of what runs later live a little longer.
-      EXPECT_LE(values(fused.memory), values(alone.memory) * 102 / 100) << c.name << ", " << mode;
+      // Operands of what runs later live a little longer; of a tiny model they are a large share.
+      EXPECT_LE(values(fused.memory), values(alone.memory) * 102 / 100 + 4096) << c.name << ", " << mode;
       for (const auto& [category, bytes] : alone.memory.kept_for_backward) {
         const auto found = fused.memory.kept_for_backward.find(category);
         EXPECT_LE(found == fused.memory.kept_for_backward.end() ? 0 : found->second, bytes) << c.name << ", " << mode;

@@ -143,6 +143,99 @@ std::vector<GradientCase> cases() {
                  }});
   all.push_back({"cast", {"cast"}, {{x, 1.0}},
                  [](Graph& g, const std::vector<ValueId>& p) { return g.apply("cast", "y", {p[0]}, {{"to", std::string("fp64")}}); }});
+  all.push_back({"rms_norm", {"rms_norm"}, {{Shape{2, 3, 7}, 2.0}, {Shape{7}, 1.0}},
+                 [](Graph& g, const std::vector<ValueId>& p) { return g.apply("rms_norm", "y", p, {{"epsilon", 1e-3}}); }});
+  all.push_back({"rotary", {"rotary"}, {{Shape{2, 5, 12}, 1.0}},
+                 [](Graph& g, const std::vector<ValueId>& p) {
+                   const NodeId table = g.add_node("rotary_table", "t", {}, {{"positions", std::int64_t{5}}, {"depth", std::int64_t{6}}});
+                   const std::vector<ValueId> turns = g.node(table).outputs;
+                   return g.apply("rotary", "y", {p[0], turns[0], turns[1]}, {{"heads", std::int64_t{2}}});
+                 }});
+  for (const bool causal : {true, false})
+    all.push_back({causal ? "attention_grouped" : "attention_grouped_masked", {"attention"},
+                   {{Shape{2, 5, 12}, 1.0}, {Shape{2, 5, 6}, 1.0}, {Shape{2, 5, 6}, 1.0}},
+                   [causal](Graph& g, const std::vector<ValueId>& p) {
+                     Attributes a{{"heads", std::int64_t{4}}, {"kv_heads", std::int64_t{2}}, {"causal", causal}, {"rate", 0.25}};
+                     std::vector<ValueId> in = p;
+                     if (!causal) {
+                       a.set("key_mask", true);
+                       in.push_back(indices(g, Shape{2, 5}, {1, 1, 0, 1, 0, 1, 1, 1, 1, 0}));
+                     }
+                     return g.apply("attention", "y", in, a);
+                   }});
+  all.push_back({"attention_packed_grouped", {"attention"}, {{Shape{2, 5, 24}, 1.0}},
+                 [](Graph& g, const std::vector<ValueId>& p) {
+                   return g.apply("attention", "y", {p[0]}, {{"heads", std::int64_t{4}}, {"kv_heads", std::int64_t{2}}});
+                 }});
+  all.push_back({"masked_fill", {"masked_fill"}, {{Shape{2, 3, 4}, 1.0}},
+                 [](Graph& g, const std::vector<ValueId>& p) {
+                   return g.apply("masked_fill", "y", {p[0], indices(g, Shape{3, 1}, {0, 1, 0})}, {{"value", -3.0}});
+                 }});
+  all.push_back({"where", {"where", "sum_to"}, {{x, 1.0}, {Shape{5}, 1.0}},
+                 [](Graph& g, const std::vector<ValueId>& p) {
+                   return g.apply("where", "y", {indices(g, Shape{3, 1}, {1, 0, 7}), p[0], p[1]});
+                 }});
+  all.push_back({"masked_mean", {"masked_mean"}, {{Shape{2, 4, 3}, 1.0}},
+                 [](Graph& g, const std::vector<ValueId>& p) {
+                   return g.apply("masked_mean", "y", {p[0], indices(g, Shape{2, 4}, {1, 0, 1, 1, 0, 0, 1, 0})});
+                 }});
+  all.push_back({"label_smoothing", {"cross_entropy"}, {{Shape{2, 3, 6}, 2.0}},
+                 [](Graph& g, const std::vector<ValueId>& p) {
+                   return g.apply("cross_entropy", "y", {p[0], indices(g, Shape{2, 3}, {0, 5, -1, 2, -1, 4})},
+                                  {{"label_smoothing", 0.2}, {"ignore_index", std::int64_t{-1}}});
+                 }});
+  for (const char* op : {"l1_loss"})
+    all.push_back({op, {op}, {{x, 1.0}, {x, 1.0}}, [op](Graph& g, const std::vector<ValueId>& p) { return g.apply(op, "y", {p[0], p[1]}); }});
+  all.push_back({"bce_with_logits", {"bce_with_logits"}, {{Shape{4}, 3.0}},
+                 [](Graph& g, const std::vector<ValueId>& p) {
+                   const ValueId t = g.add_constant("t", Shape{4}, {Initial::Kind::values, 0.0, {0.0f, 1.0f, 0.25f, 1.0f}}, Format::fp64);
+                   return g.apply("bce_with_logits", "y", {p[0], t});
+                 }});
+  using List = std::vector<std::int64_t>;
+  struct Convolution {
+    const char* name;
+    Shape x, weight;
+    Attributes attributes;
+  };
+  for (const Convolution& c : std::vector<Convolution>{
+           {"plain", {2, 3, 5, 6}, {4, 3, 3, 2}, {}},
+           {"strided", {2, 2, 7, 6}, {3, 2, 3, 3}, {{"stride", List{2, 3}}, {"padding", List{1, 2}}}},
+           {"dilated", {2, 2, 7, 7}, {2, 2, 3, 2}, {{"dilation", List{2, 3}}, {"padding", std::int64_t{1}}}},
+           {"grouped", {3, 4, 4, 4}, {6, 2, 3, 3}, {{"groups", std::int64_t{2}}, {"padding", std::int64_t{1}}}},
+           {"depthwise", {2, 3, 4, 5}, {3, 1, 2, 2}, {{"groups", std::int64_t{3}}, {"stride", std::int64_t{2}}}},
+           {"pointwise", {2, 3, 4, 4}, {5, 3, 1, 1}, {}},
+           {"line", {2, 3, 9}, {4, 3, 3}, {{"stride", std::int64_t{2}}, {"padding", std::int64_t{1}}, {"dilation", std::int64_t{2}}}}}) {
+    const std::string op = c.x.rank == 3 ? "conv1d" : "conv2d";
+    all.push_back({"convolution_" + std::string(c.name), {op, "sum_channels"}, {{c.x, 1.0}, {c.weight, 1.0}, {Shape{c.weight[0]}, 1.0}},
+                   [op, c](Graph& g, const std::vector<ValueId>& p) { return g.apply(op, "y", p, c.attributes); }});
+  }
+  for (const Shape& shape : {Shape{3, 2, 4}, Shape{4, 3}, Shape{2, 3, 2, 3}})
+    all.push_back({"batch_norm_" + std::to_string(shape.rank), {"batch_norm"}, {{shape, 2.0}, {Shape{shape[1]}, 1.0}, {Shape{shape[1]}, 1.0}},
+                   [](Graph& g, const std::vector<ValueId>& p) { return g.apply("batch_norm", "y", p, {{"epsilon", 1e-2}}); }});
+  for (const char* op : {"max_pool2d", "avg_pool2d"}) {
+    all.push_back({op, {op}, {{Shape{2, 2, 5, 6}, 1.0}}, [op](Graph& g, const std::vector<ValueId>& p) {
+                     return g.apply(op, "y", {p[0]}, {{"kernel", List{2, 3}}, {"stride", List{2, 1}}, {"padding", List{1, 1}}});
+                   }});
+  }
+  for (const char* op : {"max_pool1d", "avg_pool1d"})
+    all.push_back({op, {op}, {{Shape{2, 3, 7}, 1.0}}, [op](Graph& g, const std::vector<ValueId>& p) {
+                     return g.apply(op, "y", {p[0]}, {{"kernel", std::int64_t{3}}, {"stride", std::int64_t{2}}, {"padding", std::int64_t{1}}});
+                   }});
+  all.push_back({"flatten", {"flatten"}, {{Shape{2, 3, 2}, 1.0}},
+                 [](Graph& g, const std::vector<ValueId>& p) { return g.apply("tanh", "y", {g.apply("flatten", "f", {p[0]})}); }});
+  for (const Shape& shape : {Shape{3, 4}, Shape{2, 3, 2, 2}})
+    all.push_back({"select_" + std::to_string(shape.rank), {"select"}, {{shape, 1.0}},
+                   [](Graph& g, const std::vector<ValueId>& p) { return g.apply("select", "y", {p[0]}, {{"index", std::int64_t{2}}}); }});
+  all.push_back({"split_and_cat", {"split", "cat"}, {{Shape{2, 3, 6}, 1.0}, {Shape{2, 3, 1}, 1.0}},
+                 [](Graph& g, const std::vector<ValueId>& p) {
+                   const std::vector<ValueId> part = g.node(g.add_node("split", "s", {p[0]}, {{"sizes", List{1, 3, 2}}})).outputs;
+                   return g.apply("cat", "y", {part[1], g.apply("mul", "m", {part[0], p[1]}), part[2]});
+                 }});
+  all.push_back({"detach", {"detach"}, {{x, 1.0}},
+                 [](Graph& g, const std::vector<ValueId>& p) {
+                   const ValueId c = g.add_constant("c", Shape{3, 5}, {Initial::Kind::constant, 2.0, {}}, Format::fp64);
+                   return g.apply("mul", "y", {p[0], g.apply("detach", "d", {c})});
+                 }});
   all.push_back({"tied_weight", {"linear", "embedding", "add"}, {{Shape{5, 4}, 1.0}},
                  [](Graph& g, const std::vector<ValueId>& p) {
                    const ValueId e = g.apply("embedding", "e", {p[0], indices(g, Shape{3}, {1, 4, 1})});
@@ -225,6 +318,21 @@ TEST(CastGradient, ComesBackInTheFormatOfTheValue) {
     const std::vector<double> got = run.get(p.gradient);
     for (std::size_t i = 0; i < weights.size(); ++i) EXPECT_EQ(got[i], static_cast<double>(static_cast<float>(weights[i])));
   }
+}
+
+/// d(x · detach(x))/dx = detach(x), not 2x; and a parameter behind nothing else has no gradient.
+TEST(Detach, StopsTheGradient) {
+  Graph g;
+  const ValueId x = g.add_parameter("x", Shape{4}, {}), cut = g.add_parameter("cut", Shape{4}, {});
+  const ValueId y = g.apply("mul", "y", {x, g.apply("detach", "d", {x})});
+  const ValueId z = g.apply("add", "z", {y, g.apply("detach", "e", {g.apply("tanh", "t", {cut})})});
+  const std::vector<ParameterGradient> gradients = differentiate(g, g.apply("sum", "loss", {z}));
+  ASSERT_EQ(gradients.size(), 1u);
+  EXPECT_EQ(g.value(gradients[0].parameter).name, "x");
+  GraphRun run(std::move(g));
+  run.set("x", {1.0, -2.0, 0.5, 3.0});
+  run.run();
+  EXPECT_EQ(run.get(gradients[0].gradient), run.get("x"));
 }
 
 TEST(GradientCoverage, EveryDifferentiableOperatorHasACase) {

@@ -1,51 +1,13 @@
-// Each operator of the engine and the class its PyTorch namesake has (NUMERICS 3.1).
+// Policies and modes by name. Which operator has which class: operator_classes_test.cpp.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/graph/operator.h"
 #include "engine/precision/mode.h"
 #include "engine/precision/policy.h"
 #include "kernels/error.h"
 
 namespace ulpscope::engine {
 namespace {
-
-struct Row {
-  const char* op;
-  CastClass cuda, cpu;
-};
-
-constexpr CastClass lower = CastClass::lower, fp32 = CastClass::fp32, comes = CastClass::as_it_comes;
-
-const Row table[] = {
-    {"linear", lower, lower},   {"matmul", lower, lower},     {"attention", lower, lower},   {"softmax", fp32, comes},
-    {"layer_norm", fp32, comes}, {"cross_entropy", fp32, fp32}, {"mse_loss", fp32, fp32},    {"sum", fp32, comes},
-    {"mean", comes, comes},     {"exp", fp32, comes},         {"log", fp32, comes},          {"sqrt", comes, comes},
-    {"add", comes, comes},      {"sub", comes, comes},        {"mul", comes, comes},         {"div", comes, comes},
-    {"scale", comes, comes},    {"relu", comes, comes},       {"gelu", comes, comes},        {"gelu_tanh", comes, comes},
-    {"silu", comes, comes},     {"tanh", comes, comes},       {"sigmoid", comes, comes},     {"dropout", comes, comes},
-    {"embedding", comes, comes}, {"causal_mask", comes, comes}, {"reshape", comes, comes},   {"split_heads", comes, comes},
-    {"join_heads", comes, comes}, {"expand", comes, comes},
-};
-
-TEST(Policy, EveryForwardOperatorHasTheClassOfItsNamesake) {
-  for (const Row& row : table) {
-    const std::string& listed = operators().find(row.op).autocast;
-    EXPECT_FALSE(listed.empty()) << row.op;
-    EXPECT_EQ(find_policy("torch_cuda").class_of(listed), row.cuda) << row.op;
-    EXPECT_EQ(find_policy("torch_cpu").class_of(listed), row.cpu) << row.op;
-  }
-}
-
-TEST(Policy, TheTableNamesEveryOperatorThatAModelMayUse) {
-  for (const std::string& name : operators().names()) {
-    const Operator& op = operators().find(name);
-    if (!op.gradient || name == "cast" || name == "scale_loss" || name == "sum_to") continue;   // made by passes
-    bool named = false;
-    for (const Row& row : table) named |= name == row.op;
-    EXPECT_TRUE(named) << name;
-  }
-}
 
 TEST(Policy, UnknownNamesAreRefusedWithTheChoices) {
   EXPECT_THAT([] { find_policy("torch_cud"); },

@@ -15,7 +15,7 @@ find $rooms -type f \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.
     rule("kernels/formats/", base)
     rule("kernels/math/", base)
     rule("kernels/scaling/", base)
-    rule("kernels/ops/", base "|^kernels/ops/|^kernels/(step_state|tensor)[.]h$")
+    rule("kernels/ops/", base "|^kernels/ops/|^kernels/(arithmetic|step_state|tensor)[.]h$")
     rule("kernels/cpu/", base "|" top "|^kernels/(cpu|ops)/")
     rule("kernels/cuda/", base "|" top "|^kernels/(cuda|ops)/")
     rule("kernels/", "^kernels/")

@@ -71,7 +71,7 @@ class ProgramTest : public ::testing::Test {
 };
 
 TEST_F(ProgramTest, UnknownCommandAndFlags) {
-  EXPECT_THAT(mistake({}), HasSubstr("Commands: run, plan, compare, info, devices"));
+  EXPECT_THAT(mistake({}), HasSubstr("Commands: run, plan, compare, check, info, devices"));
   EXPECT_THAT(mistake({"comapre"}),
               AllOf(HasSubstr("unknown command comapre; did you mean compare?"), HasSubstr("devices")));
   EXPECT_THAT(mistake({"--versoin"}), HasSubstr("did you mean --version?"));
@@ -238,6 +238,13 @@ TEST_F(ProgramTest, RunCompareInfoFromTheExperimentFile) {
   EXPECT_EQ(std::filesystem::file_size(file("b.ulp")), std::filesystem::file_size(file("a.ulp")));
   std::filesystem::remove(file("b.ulp"));
 
+  EXPECT_EQ(ulpscope({"check", file("a.ulp"), "--fail-on", "divergence,unfinished,skip-rate=1"}).code, exit_ok);
+  const Result found = ulpscope({"check", file("a.ulp"), "--fail-on", "undecided", "--json"});
+  EXPECT_EQ(found.code, exit_fault);
+  EXPECT_EQ(nlohmann::json::parse(found.out)["ok"], false);
+  EXPECT_THAT(mistake({"check", file("a.ulp")}), HasSubstr("--fail-on is missing"));
+  EXPECT_THAT(mistake({"check", file("a.ulp"), "--fail-on", "overflows"}), HasSubstr("there is no such rule"));
+
   EXPECT_THAT(ulpscope({"info", file("a.ulp")}).out, HasSubstr("bf16"));
   EXPECT_FALSE(nlohmann::json::parse(ulpscope({"info", file("a.ulp"), "--json"}).out, nullptr, false).is_discarded());
   const Result config = ulpscope({"info", file("a.ulp"), "--config"});
@@ -326,7 +333,7 @@ TEST_F(ProgramTest, HelpVersionDevices) {
   EXPECT_THAT(version.out, StartsWith("ulpscope 0."));
   const Result help = ulpscope({"--help"});
   EXPECT_EQ(help.code, exit_ok);
-  for (const char* command : {"run", "plan", "compare", "info", "devices"}) {
+  for (const char* command : {"run", "plan", "compare", "check", "info", "devices"}) {
     EXPECT_THAT(help.out, HasSubstr(command));
     const Result more = ulpscope({command, "--help"});
     EXPECT_EQ(more.code, exit_ok);

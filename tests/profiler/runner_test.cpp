@@ -328,7 +328,7 @@ TEST_F(RunnerTest, WhatIsComputedAgainIsInTheRunFile) {
             2);
   const RunFileReader file(path());
   for (const auto& r : file.runs()) {
-    EXPECT_THAT(r.attributes_json, AllOf(HasSubstr("\"checkpoint\":\"blocks\""), HasSubstr("\"segments\":[\"block0\"")));
+    EXPECT_THAT(r.attributes_json, AllOf(HasSubstr("\"recompute\":\"blocks\""), HasSubstr("\"segments\":[\"block0\"")));
     EXPECT_EQ(r.attributes_json.find("\"chosen\":\"recast\"") != std::string::npos, r.mode == "bf16");
     int again = 0;
     for (const auto& node : file.nodes(*r.plan)) {

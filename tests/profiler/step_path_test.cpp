@@ -36,6 +36,8 @@ struct Case {
   const char* mode;
   int threads;
   bool recorded;
+  int micro_batches = 1;
+  const char* model = "gpt";
 };
 
 /// A text model of some width: several threads have something to do.
@@ -46,6 +48,21 @@ engine::GptConfig small_gpt() {
   model.layers = 2;
   model.heads = 2;
   return model;
+}
+
+/// The other models, as small.
+engine::ModelConfig small_model(const std::string& name) {
+  if (name == "llama") return engine::LlamaConfig{.context = 32, .width = 48, .layers = 2, .heads = 4, .kv_heads = 2, .hidden = 64, .dropout = 0.1};
+  if (name == "encoder") return engine::EncoderConfig{.context = 32, .width = 48, .layers = 2};
+  if (name == "cnn") return engine::CnnConfig{.shape = {1, 16, 16}, .channels = 8};
+  return small_gpt();
+}
+
+std::unique_ptr<engine::Dataset> data_for(const engine::ModelConfig& model) {
+  const std::string examples = ULPSCOPE_SOURCE_DIR "/examples/";
+  if (std::holds_alternative<engine::CnnConfig>(model))
+    return engine::load_arrays(examples + "shapes.idx.gz", examples + "shapes_labels.idx.gz", {0.1, 1.0 / 256, 0.0});
+  return engine::load_text({ULPSCOPE_SOURCE_DIR "/LICENSE"}, engine::text_options(model, 0.1));
 }
 
 /// The loss scale jumps out of range after every third good step and comes back: skips, events of every kind.
@@ -62,11 +79,13 @@ class Steps : public ::testing::TestWithParam<Case> {};
 TEST_P(Steps, AllocateNothing) {
   if (!test::counts_allocations()) GTEST_SKIP() << "a sanitizer has an allocator of its own";
   const std::unique_ptr<Device> device = make_cpu_device({.threads = GetParam().threads, .instruction_set = {}});
-  const engine::GptConfig model = small_gpt();
-  const auto data = engine::load_text({ULPSCOPE_SOURCE_DIR "/LICENSE"}, engine::text_options(model, 0.1));
+  const engine::ModelConfig model = small_model(GetParam().model);
+  const auto data = data_for(model);
   engine::TrainConfig config;
   config.batch = 4;
+  config.micro_batches = GetParam().micro_batches;
   if (std::string(GetParam().mode) == "fp16") config.scaler = restless_scaler();
+  if (engine::find_mode(GetParam().mode).pure) config.optimizer.epsilon = 1e-3;   // 1e-8 is 0 in fp16
 
   engine::Topics topics;
   Faults faults;
@@ -106,10 +125,15 @@ INSTANTIATE_TEST_SUITE_P(Modes, Steps,
                          ::testing::Values(Case{"fp32", 1, false}, Case{"fp32", 2, false}, Case{"fp32", 2, true},
                                            Case{"fp32", 4, true}, Case{"fp16", 1, true}, Case{"fp16", 2, false},
                                            Case{"fp16", 2, true}, Case{"fp16", 4, true}, Case{"bf16", 2, true},
-                                           Case{"tf32", 2, true}),
+                                           Case{"tf32", 2, true}, Case{"fp32", 2, true, 3}, Case{"fp16", 2, true, 3},
+                                           Case{"bf16_pure", 2, true, 2}, Case{"fp16", 2, true, 1, "llama"},
+                                           Case{"fp16", 2, true, 1, "encoder"}, Case{"fp16", 2, true, 1, "cnn"},
+                                           Case{"fp32", 2, true, 1, "cnn"}),
                          [](const auto& test) {
                            return std::string(test.param.mode) + "_" + std::to_string(test.param.threads) +
-                                  (test.param.recorded ? "_recorded" : "");
+                                  (test.param.recorded ? "_recorded" : "") +
+                                  (test.param.micro_batches > 1 ? "_micro_batches" : "") +
+                                  (std::string(test.param.model) == "gpt" ? "" : std::string("_") + test.param.model);
                          });
 
 /// What the child of SystemCalls tells its parent.

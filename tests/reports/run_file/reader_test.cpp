@@ -62,9 +62,25 @@ TEST_F(Reader, ANewerVersionIsNamed) {
     Database database(path, SQLITE_OPEN_READWRITE);
     database.execute("UPDATE experiment SET producer_version = '9.8.7'; PRAGMA user_version = 99");
   }
-  EXPECT_EQ(complaint(path), path + " was written by ulpscope 9.8.7, schema 99; this program reads up to schema 1");
+  EXPECT_EQ(complaint(path), path + " was written by ulpscope 9.8.7, schema 99; this program reads up to schema 2");
   { Database(path, SQLITE_OPEN_READWRITE).execute("DROP TABLE experiment"); }
   EXPECT_THAT(complaint(path), HasSubstr("written by ulpscope a newer version, schema 99"));
+}
+
+/// Schema 1 had no figure for buffers.
+TEST_F(Reader, AFileOfSchema1IsRead) {
+  const std::string path = make("a.ulp");
+  {
+    Database database(path, SQLITE_OPEN_READWRITE);
+    database.execute("ALTER TABLE memory DROP COLUMN buffers_bytes; PRAGMA user_version = 1");
+    database.execute("INSERT INTO memory (run, kind, weights_bytes, total_bytes, provenance) VALUES (7, 'peak', 5, 6, 'counted')");
+  }
+  const RunFileReader reader(path);
+  const std::vector<MemoryRecord> rows = reader.memory(RunId{7});
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].bytes[static_cast<std::size_t>(MemoryCategory::weights)], 5);
+  EXPECT_EQ(rows[0].bytes[static_cast<std::size_t>(MemoryCategory::buffers)], std::nullopt);
+  EXPECT_EQ(rows[0].total_bytes, 6);
 }
 
 TEST_F(Reader, ACutOffFileIsSaidToBeCutOff) {

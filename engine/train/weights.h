@@ -1,0 +1,31 @@
+// Initial weights from a safetensors file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/data/safetensors.h"
+#include "engine/graph/graph.h"
+#include "engine/precision/mode.h"
+
+namespace ulpscope::engine {
+
+struct WeightsSummary {
+  std::int64_t parameters = 0;          ///< numbers
+  std::int64_t in_16_bits = 0;          ///< of them stored as F16 or BF16
+  std::int64_t master_bytes = 0;        ///< what fp32 master copies of those cost: 4 bytes each
+  std::string dtypes;                   ///< "F32", "BF16, F32"
+};
+
+/// Holds the file against the parameters and buffers of a graph. A checkpoint serves as well as a file of weights alone: optimizer
+/// state is passed over. Throws UsageError, "model.weights: PATH: …", for a parameter that is missing or has another shape or no
+/// number format, for a tensor that the graph does not know (with the nearest name), for one that is not finite; and for a mixed
+/// mode if weights come in 16 bits and `widen` is not asked for: their fp32 values are lost, and updates smaller than their spacing
+/// need a master copy.
+WeightsSummary check_weights(const TensorFile& file, const std::string& path, const Graph& graph, const Mode& mode, bool widen);
+
+/// A parameter's or buffer's numbers, widened to fp32; none if the file does not have it (a buffer).
+std::vector<float> weights_of(const TensorFile& file, const Value& value);
+
+}  // namespace ulpscope::engine

@@ -1,0 +1,40 @@
+// What a run file says of an experiment that is gone on with: which runs are done, where the others go on.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/train/trainer_state.h"
+#include "profiler/experiment/runner.h"
+#include "profiler/probes/recorder.h"
+#include "reports/run_file/rewind.h"
+
+namespace ulpscope::profiler {
+
+struct PastRun {
+  reports::RunRecord record;
+  std::optional<engine::TrainerState> state;   ///< of its last checkpoint; none: it begins again
+  DivergenceWatch watch;                       ///< as after the steps that are kept
+  std::int64_t peak_bytes = 0;                 ///< of a run that ended
+
+  bool ended() const { return record.status == reports::RunStatus::finished || record.status == reports::RunStatus::failed; }
+};
+
+struct Past {
+  std::map<reports::RunId, PastRun> runs;      ///< those that were begun
+  reports::Rewind rewind;                      ///< what the run file has to lose first
+  std::vector<std::string> remarks;            ///< "fp16, seed 0: goes on at step 121"
+  std::vector<std::string> differences;        ///< of this machine and program from the recording, if they were accepted
+  reports::MachineId machine{1};               ///< what runs from now on run on
+};
+
+/// The experiment that a run file holds. Throws UsageError: not a run file, being written, cut off before it was recorded.
+Experiment recorded_experiment(const std::string& run_file);
+
+/// Reads the past of `runner`'s experiment. Throws UsageError in one line: everything has ended, another experiment or other data,
+/// a machine or program whose bits may differ (unless accepted), a damaged checkpoint.
+Past read_past(const std::string& run_file, const Runner& runner, bool accept_different_bits);
+
+}  // namespace ulpscope::profiler

@@ -1,0 +1,195 @@
+#include "profiler/experiment/single_run.h"
+
+#include <fmt/format.h>
+
+#include <new>
+
+#include "kernels/error.h"
+#include "profiler/experiment/machine.h"
+#include "profiler/experiment/plan_records.h"
+#include "profiler/experiment/run_record.h"
+#include "profiler/probes/memory_ledger.h"
+#include "profiler/probes/recorder.h"
+#include "profiler/trace/node_clock.h"
+
+namespace ulpscope::profiler {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using reports::RunStatus;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+}  // namespace
+
+Checkpointer::Checkpointer(const RunContext& context, CheckpointLabel label, Faults& faults)
+    : context_(context), label_(std::move(label)), faults_(faults) {}
+
+void Checkpointer::save_if_due(const engine::Trainer& trainer) {
+  const std::int64_t every = context_.experiment.run.checkpoint_every;
+  if (every > 0 ? trainer.iteration() % every == 0 : every == 0 && seconds_since(last_) >= seconds_between) save(trainer);
+}
+
+void Checkpointer::save(const engine::Trainer& trainer) {
+  if (context_.experiment.run.checkpoint_every < 0) return;
+  const Clock::time_point begin = Clock::now();
+  // A checkpoint is worth nothing without the rows of the steps before it.
+  context_.writer.flush();
+  if (!context_.writer.fault()) {
+    try {
+      bytes_ = context_.checkpoints.save(label_, trainer.state());
+      ++saved_;
+    } catch (const std::bad_alloc&) {
+      warn("there is no memory for a checkpoint");
+    } catch (const std::exception& error) {
+      warn(error.what());
+    }
+  }
+  last_ = Clock::now();
+  seconds_ += std::chrono::duration<double>(last_ - begin).count();
+}
+
+void Checkpointer::warn(const std::string& text) {
+  if (warned_) return;
+  warned_ = true;
+  faults_.guard("progress", [&] { context_.watcher.warning(fmt::format("{}; training goes on, the last checkpoint stays", text)); });
+}
+
+void Checkpointer::record() const {
+  if (saved_ == 0 && !warned_) return;
+  reports::CompletenessRecord record;
+  record.run = label_.run;
+  record.kind = "note";
+  record.subject = "checkpoints";
+  record.count = saved_;
+  record.seconds = seconds_;
+  record.provenance = reports::Provenance::measured;
+  record.detail = fmt::format("written, the last one of {} bytes{}", bytes_, warned_ ? "; some could not be" : "");
+  context_.writer.push(record);
+}
+
+SingleRun::SingleRun(const RunContext& context, const RunInfo& run, const PastRun* past, CheckpointLabel label)
+    : context_(context),
+      run_(run),
+      past_(past),
+      sink_([&context](reports::Record record) { context.writer.push(std::move(record)); }),
+      checkpointer_(context, std::move(label), faults_) {}
+
+RunEnd SingleRun::run(const engine::TrainerSetup& setup, RecordedPlan& plan) {
+  record_.id = run_.id;
+  record_.mode = run_.mode.name;
+  record_.seed = static_cast<std::int64_t>(run_.seed);
+  record_.started = past_ != nullptr ? past_->record.started : utc_now();
+  faults_.guard("progress", [&] { context_.watcher.run_begin(run_); });
+  RunEnd end;
+  try {
+    end = train(setup, plan);
+  } catch (const std::bad_alloc&) {
+    end = {RunStatus::failed, "out of memory"};
+  } catch (const std::exception& error) {
+    end = {RunStatus::failed, error.what()};
+  }
+  record_.status = end.status;
+  record_.message = end.message;
+  record_.ended = utc_now();
+  faults_.guard("runner", [&] { sink_(record_); });
+  if (end.status != RunStatus::interrupted) {
+    context_.writer.flush();   // the end is written down before the checkpoint goes
+    if (!context_.writer.fault()) context_.checkpoints.remove(run_.id);
+  }
+  faults_.guard("progress", [&] { context_.watcher.run_end(run_, end.status, end.message); });
+  return end;
+}
+
+RunEnd SingleRun::train(const engine::TrainerSetup& setup, RecordedPlan& plan) {
+  // From the plan, before the trainer is made: if there is no memory for it, the run file says of what.
+  const std::string started = record_.started;
+  record_ = run_record(context_.experiment, run_, context_.device, context_.dataset, plan.plan);
+  record_.machine = context_.machine;
+  record_.plan = plan.id;
+  record_.started = started;
+  sink_(record_);
+  faults_.guard("plan", [&] {
+    if (!plan.recorded) record_plan(plan.plan, plan.id, sink_);
+    plan.recorded = true;
+  });
+  MemoryLedger ledger(context_.device, sink_, faults_, run_.id);
+  ledger.record_prediction(plan.plan.memory.peak_by_category);
+  engine::Topics topics;
+  engine::Trainer trainer(context_.device, context_.dataset, setup, topics);
+
+  Recorder recorder(topics, sink_, faults_, run_.id, run_.loss_scaling);
+  if (past_ != nullptr && past_->state) {
+    trainer.restore(*past_->state);
+    recorder.resume(past_->watch);
+  }
+  NodeClock clock(topics, faults_, trainer.plan().graph.node_count(), run_.steps > 1 ? 1 : 0);
+  const Clock::time_point begin = Clock::now();
+  const RunEnd end = steps(trainer, recorder, begin);
+  cost_ = {seconds_since(begin), recorder.own_seconds(), clock.own_seconds(), recorder.steps(), clock.sampled_steps()};
+
+  ledger.record_peak(trainer.memory_by_category());
+  peak_bytes_ = ledger.peak_bytes();
+  faults_.guard("node clock", [&] {
+    for (auto& timing : clock.timings(run_.id, time_provenance(context_.device, run_.mode))) sink_(timing);
+  });
+  faults_.guard("completeness", [&] {
+    record_completeness(sink_, run_.id, faults_, cost_);
+    checkpointer_.record();
+  });
+  return end;
+}
+
+RunEnd SingleRun::interrupted(const engine::Trainer& trainer) {
+  checkpointer_.save(trainer);
+  return {RunStatus::interrupted, "Ctrl-C or a signal to end"};
+}
+
+RunEnd SingleRun::steps(engine::Trainer& trainer, const Recorder& recorder, Clock::time_point begin) {
+  // A checkpoint may lie between a step and the evaluation after it: that is made again, to the same number.
+  if (trainer.iteration() > 0 && evaluation_due(trainer.iteration()) && !evaluate(trainer, trainer.iteration()))
+    return interrupted(trainer);
+  while (trainer.iteration() < run_.steps) {
+    const engine::StepResult result = trainer.step();
+    faults_.guard("progress", [&] { context_.watcher.step(run_, result, seconds_since(begin)); });
+    if (result.stopped && result.scale_event == scaling::ScaleEvent::gave_up) {
+      return {RunStatus::failed, fmt::format("step {} overflowed at the loss scale {:g}, the lowest of the policy {}",
+                                             result.iteration + 1, result.loss_scale,
+                                             scaling::name(context_.experiment.train.scaler))};
+    }
+    if (result.stopped) {
+      return {RunStatus::failed, fmt::format("a gradient is not finite in step {}, and {} has no loss scaler "
+                                             "(train.non_finite = \"stop\")",
+                                             result.iteration + 1, run_.mode.name)};
+    }
+    if (context_.stop()) return interrupted(trainer);
+    if (evaluation_due(trainer.iteration()) && !evaluate(trainer, trainer.iteration())) return interrupted(trainer);
+    if (trainer.iteration() < run_.steps) checkpointer_.save_if_due(trainer);
+  }
+  if (const auto step = recorder.diverged_at())
+    return {RunStatus::finished, fmt::format("diverged at step {}", *step + 1)};
+  return {};
+}
+
+bool SingleRun::evaluation_due(std::int64_t steps_done) const {
+  const std::int64_t every = context_.experiment.train.evaluate_every;
+  return steps_done == run_.steps || (every > 0 && steps_done % every == 0);
+}
+
+bool SingleRun::evaluate(engine::Trainer& trainer, std::int64_t steps_done) {
+  const Clock::time_point begin = Clock::now();
+  const engine::Trainer::Evaluation evaluation = trainer.evaluate(context_.stop);
+  if (evaluation.stopped) return false;
+  if (!evaluation.available) return true;
+  reports::EvaluationRecord record;
+  record.run = run_.id;
+  record.step = steps_done;
+  record.loss = evaluation.loss;
+  record.tokens = evaluation.batches * trainer.evaluation_plan().tokens;
+  record.wall_seconds = seconds_since(begin);
+  faults_.guard("recorder", [&] { sink_(record); });
+  faults_.guard("progress", [&] { context_.watcher.evaluated(run_, evaluation); });
+  return true;
+}
+
+}  // namespace ulpscope::profiler

@@ -1,0 +1,148 @@
+#include "reports/analysis/check.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "kernels/error.h"
+
+namespace ulpscope::reports {
+namespace {
+
+class Checker {
+ public:
+  Checker(const CheckRule& rule, CheckResult& result) : rule_(rule), result_(result) {}
+
+  void run(const RunResult& run) {
+    if (rule_.name == "overflow") overflow(run);
+    if (rule_.name == "skip-rate") skip_rate(run);
+    if (rule_.name == "divergence")
+      if (const auto note = divergence_note(run)) add(run, *note);
+    if (rule_.name == "unfinished")
+      if (const auto note = status_note(run)) add(run, *note);
+  }
+
+  void mode(const ModeResult& mode, const std::string& file) {
+    const Verdict verdict = mode.judgement.verdict;
+    const bool found = (rule_.name == "undecided" && verdict == Verdict::undecided) ||
+                       (rule_.name == "worse" && verdict == Verdict::worse);
+    if (found) result_.findings.push_back({file, rule_.name, mode.mode, std::nullopt, fmt::format("{}: {}", name(verdict), mode.judgement.reason)});
+    if (rule_.name == "non-standard" && !mode.non_standard.empty())
+      result_.findings.push_back({file, rule_.name, mode.mode, std::nullopt, fmt::format("{}", fmt::join(mode.non_standard, "; "))});
+  }
+
+  void gaps(const RunFileReader& reader) {
+    if (rule_.name != "incomplete") return;
+    for (const CompletenessRecord& row : reader.completeness()) {
+      if (row.kind != "dropped" && row.kind != "lost" && row.kind != "fault" && row.kind != "refused") continue;
+      const RunRecord* of = nullptr;
+      const std::vector<RunRecord> runs = reader.runs();
+      for (const RunRecord& run : runs)
+        if (row.run && run.id == *row.run) of = &run;
+      std::string text = fmt::format("{} {}", row.subject, row.kind);
+      if (row.count) text += fmt::format(": {}", *row.count);
+      if (!row.detail.empty()) text += fmt::format(" ({})", row.detail);
+      result_.findings.push_back({reader.path(), rule_.name, of != nullptr ? of->mode : "",
+                                  of != nullptr ? std::optional(of->seed) : std::nullopt, std::move(text)});
+    }
+  }
+
+ private:
+  void add(const RunResult& run, std::string text) {
+    result_.findings.push_back({run.file, rule_.name, run.run.mode, run.run.seed, std::move(text)});
+  }
+
+  void overflow(const RunResult& run) {
+    if (!run.overflows) return add(run, "unknown: steps are missing from the recording");
+    if (*run.overflows == 0) return;
+    add(run, fmt::format("a gradient was not finite in {} of {} steps{}", *run.overflows, run.steps,
+                         run.skipped && *run.skipped > 0 ? fmt::format("; {} were skipped", *run.skipped) : ""));
+  }
+
+  void skip_rate(const RunResult& run) {
+    if (!run.skipped) return add(run, "unknown: steps are missing from the recording");
+    if (run.steps == 0) return;
+    const double rate = static_cast<double>(*run.skipped) / static_cast<double>(run.steps);
+    if (rate > *rule_.limit) add(run, fmt::format("{} of {} steps were skipped: {:.3g}, more than {:g}", *run.skipped, run.steps, rate, *rule_.limit));
+  }
+
+  const CheckRule& rule_;
+  CheckResult& result_;
+};
+
+CheckRule parse_rule(const std::string& word) {
+  const std::size_t equals = word.find('=');
+  const std::string name = word.substr(0, equals);
+  const auto& all = check_rules();
+  const auto info = std::find_if(all.begin(), all.end(), [&](const CheckRuleInfo& r) { return name == r.name; });
+  if (info == all.end()) {
+    std::vector<std::string> names;
+    for (const CheckRuleInfo& rule : all) names.push_back(std::string(rule.name) + (rule.takes_limit ? "=X" : ""));
+    throw UsageError(fmt::format("--fail-on {}: there is no such rule; rules: {}", word, fmt::join(names, ", ")));
+  }
+  CheckRule rule{name, std::nullopt};
+  if (!info->takes_limit) {
+    if (equals != std::string::npos) throw UsageError(fmt::format("--fail-on {}: {} takes no number", word, name));
+    return rule;
+  }
+  double limit = -1.0;
+  const char* const begin = word.data() + std::min(word.size(), equals == std::string::npos ? word.size() : equals + 1);
+  const auto [end, error] = std::from_chars(begin, word.data() + word.size(), limit);
+  if (error != std::errc() || end != word.data() + word.size() || !(limit >= 0.0 && limit <= 1.0))
+    throw UsageError(fmt::format("--fail-on {}: {} takes a share from 0 to 1: {}=0.1", word, name, name));
+  rule.limit = limit;
+  return rule;
+}
+
+}  // namespace
+
+const std::vector<CheckRuleInfo>& check_rules() {
+  static const std::vector<CheckRuleInfo> rules{
+      {"overflow", "a step had a gradient that was not finite"},
+      {"divergence", "a loss was not finite or ran away, or a gradient ended the run"},
+      {"skip-rate", "more than this share of the steps was skipped: skip-rate=0.1", true},
+      {"undecided", "a mode has no verdict against fp32"},
+      {"worse", "a mode's loss is worse than fp32's"},
+      {"unfinished", "a run failed, was interrupted or cut off"},
+      {"incomplete", "records were dropped or lost, or the profiler had a fault"},
+      {"non-standard", "a knob that reproduces faults was on"}};
+  return rules;
+}
+
+std::vector<CheckRule> parse_check_rules(const std::vector<std::string>& words) {
+  std::vector<CheckRule> rules;
+  for (const std::string& list : words) {
+    for (std::size_t begin = 0; begin <= list.size();) {
+      const std::size_t end = std::min(list.find(',', begin), list.size());
+      const CheckRule rule = parse_rule(list.substr(begin, end - begin));
+      const auto same = std::find_if(rules.begin(), rules.end(), [&](const CheckRule& r) { return r.name == rule.name; });
+      if (same == rules.end()) rules.push_back(rule);
+      else *same = rule;   // the last counts
+      begin = end + 1;
+    }
+  }
+  return rules;
+}
+
+CheckResult check(const std::vector<const RunFileReader*>& readers, const std::vector<CheckRule>& rules) {
+  if (readers.empty()) throw UsageError("check needs at least one run file");
+  CheckResult result{.files = {}, .rules = rules, .runs = 0, .findings = {}};
+  for (const RunFileReader* reader : readers) {
+    const Comparison comparison = compare({reader});
+    result.files.push_back(reader->path());
+    for (const ModeResult& mode : comparison.modes) result.runs += std::ssize(mode.runs);
+    for (const CheckRule& rule : rules) {
+      Checker checker(rule, result);
+      for (const ModeResult& mode : comparison.modes) {
+        for (const RunResult& run : mode.runs) checker.run(run);
+        checker.mode(mode, reader->path());
+      }
+      checker.gaps(*reader);
+    }
+  }
+  return result;
+}
+
+}  // namespace ulpscope::reports

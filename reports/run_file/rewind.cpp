@@ -1,0 +1,44 @@
+#include "reports/run_file/rewind.h"
+
+#include <string>
+
+#include "reports/run_file/sqlite.h"
+
+namespace ulpscope::reports {
+namespace {
+
+void remove(Database& database, const std::string& from, const RunRewind& run, bool with_step) {
+  Statement statement(database, "DELETE FROM " + from);
+  statement.bind(0, static_cast<std::int64_t>(run.run));
+  if (with_step) statement.bind(1, run.first_step);
+  statement.step();
+}
+
+void rewind(Database& database, const RunRewind& run) {
+  for (const char* table : {"step", "tensor_stats", "event", "kernel"})
+    remove(database, std::string(table) + " WHERE run = ? AND step >= ?", run, true);
+  // An evaluation belongs before the step whose number it has: it is made again.
+  remove(database, "evaluation WHERE run = ? AND step >= ?", run, true);
+  for (const char* table : {"node_timing", "memory"}) remove(database, std::string(table) + " WHERE run = ?", run, false);
+  remove(database, "completeness WHERE run = ? AND kind IN ('note', 'fault', 'observation_cost')", run, false);
+}
+
+}  // namespace
+
+void rewind(Database& database, const Rewind& plan) {
+  database.execute("BEGIN IMMEDIATE");
+  try {
+    for (const RunRewind& run : plan.runs) rewind(database, run);
+    if (plan.timing) {
+      database.execute("DELETE FROM timing_sample");
+      database.execute("DELETE FROM completeness WHERE kind = 'note' AND subject LIKE 'timing%'");
+    }
+    database.execute("COMMIT");
+  } catch (...) {
+    if (sqlite3_get_autocommit(database.handle()) == 0)
+      sqlite3_exec(database.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+    throw;
+  }
+}
+
+}  // namespace ulpscope::reports

@@ -1,0 +1,29 @@
+// Taking a run file back to a moment from which its runs are gone on with.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "reports/run_file/records.h"
+
+namespace ulpscope::reports {
+
+class Database;
+
+/// One run: what was recorded from this step on, and what is recorded at a run's end (times by node, memory, what watching
+/// cost). Its row, and its plan, stay.
+struct RunRewind {
+  RunId run{};
+  std::int64_t first_step = 0;   ///< iteration; evaluations before it are kept if fewer steps were done
+};
+
+struct Rewind {
+  std::vector<RunRewind> runs{};
+  bool timing = false;   ///< all of the timing phase, too
+  bool empty() const { return runs.empty() && !timing; }
+};
+
+/// In one transaction. Throws SqliteError.
+void rewind(Database& database, const Rewind& plan);
+
+}  // namespace ulpscope::reports

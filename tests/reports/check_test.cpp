@@ -1,0 +1,132 @@
+// The rules of `ulpscope check`, each with a recording that breaks it and one that does not.
+#include "reports/analysis/check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "kernels/error.h"
+#include "reports/export/exporter.h"
+#include "tests/reports/made_up_runs.h"
+#include "tests/reports/scratch.h"
+
+namespace ulpscope::reports {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class Check : public Scratch {
+ protected:
+  CheckResult of(const std::vector<MadeUpRun>& runs, const std::string& rules) {
+    const RunFileReader reader = make_run_file(in("a.ulp"), runs);
+    return check({&reader}, parse_check_rules({rules}));
+  }
+  static std::string write(const CheckResult& result, const char* form) {
+    std::ostringstream out;
+    make_exporter(form)->write(result, out);
+    return out.str();
+  }
+  static std::string mistake(const std::string& rules) {
+    try {
+      parse_check_rules({rules});
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  }
+};
+
+constexpr const char* all_rules = "overflow,divergence,skip-rate=0,undecided,worse,unfinished,incomplete,non-standard";
+
+std::vector<MadeUpRun> three_seeds(const std::string& mode, double offset) {
+  std::vector<MadeUpRun> runs;
+  for (int i = 0; i < 3; ++i) {
+    runs.push_back(made_up("fp32", i, 1.9 + 0.1 * i));
+    runs.push_back(made_up(mode, i, 1.9 + 0.1 * i + offset));
+  }
+  return runs;
+}
+
+TEST_F(Check, NothingIsFoundInACleanRecording) {
+  const CheckResult result = of(three_seeds("fp16", 0.001), all_rules);
+  EXPECT_TRUE(result.findings.empty()) << write(result, "text");
+  EXPECT_EQ(result.runs, 6);
+  EXPECT_THAT(write(result, "text"), AllOf(HasSubstr("a.ulp: nothing found in 6 runs (overflow, divergence, skip-rate=0"),
+                                           testing::EndsWith(")\n")));
+}
+
+TEST_F(Check, EachRuleFindsItsOwn) {
+  auto one = [&](std::vector<MadeUpRun> runs, const std::string& rule) {
+    const CheckResult result = of(runs, rule);
+    EXPECT_EQ(result.findings.size(), 1u) << rule << write(result, "text");
+    EXPECT_EQ(of(three_seeds("fp16", 0.001), rule).findings.size(), 0u);
+    return result.findings.empty() ? Finding{} : result.findings[0];
+  };
+  auto runs = three_seeds("fp16", 0.001);
+  runs[1].overflow = [](std::int64_t step) { return step == 4 || step == 7; };
+  EXPECT_EQ(one(runs, "overflow").text, "a gradient was not finite in 2 of 20 steps; 2 were skipped");
+  EXPECT_EQ(one(runs, "skip-rate=0.09").text, "2 of 20 steps were skipped: 0.1, more than 0.09");
+  EXPECT_TRUE(of(runs, "skip-rate=0.1").findings.empty()) << "more than, not as many as";
+  EXPECT_EQ(one(runs, "overflow").seed, 0);
+  EXPECT_EQ(one(runs, "overflow").mode, "fp16");
+
+  runs = three_seeds("fp16", 0.001);
+  runs[3].loss = [](std::int64_t step) { return step > 10 ? NAN : 2.0; };
+  EXPECT_THAT(one(runs, "divergence").text, HasSubstr("the loss is not finite from step 12 on"));
+  runs = three_seeds("fp16", 0.001);
+  runs[5].run.status = RunStatus::interrupted;
+  EXPECT_THAT(one(runs, "unfinished").text, HasSubstr("interrupted after 20 of 20 steps"));
+  runs = three_seeds("fp16", 0.001);
+  runs[1].run.non_standard = {"train.clip_order = \"before_unscale\""};
+  EXPECT_THAT(of(runs, "non-standard").findings.at(0).text, HasSubstr("before_unscale"));
+  EXPECT_THAT(one(three_seeds("fp16", 0.5), "worse").text, HasSubstr("worse: held-out loss +0.5 against fp32"));
+  EXPECT_THAT(of({made_up("fp32", 0, 2.0), made_up("fp16", 0, 2.0)}, "undecided").findings.at(0).text, HasSubstr("a verdict needs 3"));
+}
+
+TEST_F(Check, WhatIsMissingCannotBeVouchedFor) {
+  const RunFileReader reader = make_run_file(in("a.ulp"), {made_up("fp16", 0, 2.0)});
+  {
+    RunFileWriter writer(in("a.ulp"), {.append = true});
+    writer.push(CompletenessRecord{.kind = "lost", .subject = "step", .count = 3, .detail = "disk full"});
+    writer.push(RunRecord{.id = reader.runs().at(0).id, .mode = "fp16", .status = RunStatus::interrupted, .steps_planned = 40});
+    writer.close();
+  }
+  const CheckResult result = check({&reader}, parse_check_rules({"overflow", "skip-rate=1", "incomplete"}));
+  ASSERT_EQ(result.findings.size(), 3u) << write(result, "text");
+  EXPECT_THAT(result.findings[0].text, HasSubstr("unknown: steps are missing"));
+  EXPECT_EQ(result.findings[2].text, "step lost: 3 (disk full)");
+}
+
+TEST_F(Check, EveryFormHoldsEveryFinding) {
+  auto runs = three_seeds("fp16", 0.5);
+  runs[1].overflow = [](std::int64_t step) { return step == 4; };
+  const CheckResult result = of(runs, "overflow,worse");
+  ASSERT_EQ(result.findings.size(), 2u);
+  const std::string text = write(result, "text"), csv = write(result, "csv");
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << "a line each";
+  EXPECT_THAT(text, HasSubstr("a.ulp: overflow: fp16, seed 0: a gradient was not finite in 1 of 20 steps"));
+  EXPECT_THAT(text, HasSubstr("a.ulp: worse: fp16: worse: "));
+  const auto json = nlohmann::json::parse(write(result, "json"));
+  EXPECT_EQ(json["ok"], false);
+  EXPECT_EQ(json["findings"].size(), 2u);
+  EXPECT_EQ(json["findings"][0]["seed"], 0);
+  EXPECT_TRUE(json["findings"][1]["seed"].is_null());
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 3);
+}
+
+TEST_F(Check, RulesThatAreNoneAreRefused) {
+  EXPECT_THAT(mistake("overflows"), AllOf(HasSubstr("--fail-on overflows: there is no such rule"), HasSubstr("skip-rate=X")));
+  EXPECT_THAT(mistake(""), HasSubstr("there is no such rule"));
+  EXPECT_THAT(mistake("skip-rate"), HasSubstr("takes a share from 0 to 1: skip-rate=0.1"));
+  EXPECT_THAT(mistake("skip-rate=2"), HasSubstr("takes a share"));
+  EXPECT_THAT(mistake("skip-rate=nan"), HasSubstr("takes a share"));
+  EXPECT_THAT(mistake("overflow=1"), HasSubstr("takes no number"));
+  EXPECT_EQ(parse_check_rules({"skip-rate=0.5,overflow", "skip-rate=0.25"}).size(), 2u);
+  EXPECT_EQ(*parse_check_rules({"skip-rate=0.5", "skip-rate=0.25"})[0].limit, 0.25) << "the last counts";
+}
+
+}  // namespace
+}  // namespace ulpscope::reports
