@@ -111,8 +111,14 @@ std::size_t FusedCall::workspace_bytes(int threads) const {
   Launch whole = launch_;
   whole.threads = threads;
   const std::size_t bytes = fused_->workspace_bytes(whole);
-  // Counted, the product runs alone and the rest after it: the rest needs less than the whole.
-  return kind_ == FusionKind::product ? std::max(bytes, members_.front()->workspace_bytes()) : bytes;
+  if (kind_ != FusionKind::product) return bytes;
+  // Counted, the product runs alone and the rest after it, reading its result from memory.
+  std::vector<FusedStage> rest(stages_.begin() + 1, stages_.end());
+  for (std::size_t i = 0; i < rest.size(); ++i)
+    for (std::size_t r = 0; r < sources_[i + 1].size(); ++r) rest[i].source[r] = std::max(-1, sources_[i + 1][r] - 1);
+  const FusedLaunch params{rest.data(), static_cast<int>(rest.size())};
+  whole.params = &params;
+  return std::max({bytes, members_.front()->workspace_bytes(), fused_->workspace_bytes(whole)});
 }
 
 }  // namespace ulpscope::engine

@@ -36,6 +36,9 @@ ValueId injected_value(const Graph& graph, const Injection& injection) {
   }
   const ValueId id = graph.find(injection.value);
   const Value& v = graph.value(id);
+  if (v.role == Role::constant)   // set once, before the first step: a run that is resumed would not see the change
+    throw UsageError(fmt::format("{}value = \"{}\": it is a constant; a result, an input, a parameter or a buffer can be set",
+                                 placed(injection), v.name));
   for (const std::int64_t e : injection.elements)
     if (e < 0 || e >= v.shape.elements())
       throw UsageError(fmt::format("{}index {}: '{}' {} has the elements 0 to {}", placed(injection), e, v.name, to_string(v.shape),

@@ -54,7 +54,8 @@ PlannedBytes planned_bytes(const StepPlan& plan) {
 }
 
 StepPlan save_memory(StepPlan base, const TrainConfig& config, const Finish& finish) {
-  const bool copies = !base.graph.with_role(Role::weight_copy).empty(), checkpointing = !config.recompute.empty();
+  // A copy cast again would not have a value that was set in the first.
+  const bool copies = !base.graph.with_role(Role::weight_copy).empty() && config.injections.empty(), checkpointing = !config.recompute.empty();
   std::optional<StepPlan> recast;
   if (copies) recast = rewritten(base, {config.recompute, true}, finish);
   // A graph is copied by rewriting alone: where it stays as it is, its last user gets it.

@@ -271,7 +271,8 @@ Outcome Runner::run(reports::RunFileWriter& writer, Watcher& watcher, const std:
     if (!time_modes(timing, sink, watcher, faults, stop)) outcome.interrupted = true;
     if (faults.count() > 0) record_note(sink, std::nullopt, "timing", faults.first());
   }
-  if (!outcome.interrupted) checkpoints.clear();
+  writer.flush();   // the last run's end is written down before its checkpoint goes
+  if (!outcome.interrupted && !writer.fault()) checkpoints.clear();
   return outcome;
 }
 

@@ -288,6 +288,12 @@ TEST_F(GraphExperiment, OverridesAndInjectionsThatCannotBeAreRefused) {
   EXPECT_THAT(inject_with("step = 1\nvalue = 'g'\nnumber = 1"), AllOf(HasSubstr("g.toml:4"), HasSubstr("no such value"), HasSubstr("nearest")));
   EXPECT_THAT(inject_with("step = 1\nvalue = 'h'\nindex = 2\nnumber = 1"), HasSubstr("elements 0 to 1"));
   EXPECT_THAT(inject_with("step = 100\nvalue = 'h'\nnumber = 1"), HasSubstr("never reached"));
+  EXPECT_THAT(inject_with("step = 1\nvalue = 'h'\nnumber = 1\n[train]\nrecompute = 'h'"), HasSubstr("train.recompute: does not go with [[inject]]"));
+  EXPECT_THAT(inject_with("step = 1\nvalue = 'h'\nnumber = 1\n[train]\nweight_copies = 'recast'"), HasSubstr("train.weight_copies: does not go with"));
+  EXPECT_THAT(mistake_in("model = {kind = 'graph', loss = 'loss'}\nnode = [{name = 'w', op = 'parameter', shape = [2], init = 1},\n"
+                         "{name = 'c', op = 'constant', shape = [2], init = 2}, {name = 'h', op = 'mul', inputs = ['w', 'c']}, "
+                         "{name = 'loss', op = 'sum', inputs = 'h'}]\n[[inject]]\nstep = 1\nvalue = 'c'\nnumber = 1"),
+              HasSubstr("it is a constant"));
   EXPECT_THAT(inject_with("step = -1\nvalue = 'h'\nnumber = 1"), HasSubstr("at least 0"));
   EXPECT_THAT(inject_with("step = 1\nvalue = 'h'"), HasSubstr("number is missing"));
 }
