@@ -60,14 +60,14 @@ class Worker {
   void run(const Task& t, RoundingTally* tally) {
     const MatmulPlan& p = w_.plan;
     const std::int64_t at = p.c.offset(t.i, t.j) + t.row * p.c.row_stride + t.column * p.c.column_stride;
-    auto* c = w_.epilogue != nullptr
+    auto* c = p.c.data == nullptr
                   ? nullptr
                   : static_cast<unsigned char*>(const_cast<void*>(p.c.data)) + at * storage_bytes(p.c.format);
     const std::int64_t c_line = p.c.rows == 1 ? p.n : p.c.row_stride;
     float* sums = w_.in_place ? reinterpret_cast<float*>(c) : w_.sums(thread_);
     const std::int64_t stride = w_.in_place ? c_line : t.columns;
     multiply(t, sums, stride);
-    if (w_.in_place && p.bias == nullptr && tally == nullptr) return;
+    if (w_.in_place && p.bias == nullptr && tally == nullptr && w_.epilogue == nullptr) return;
     const float* bias = p.bias == nullptr ? nullptr : w_.bias + t.column;
     for (std::int64_t r = 0; r < t.rows; ++r) {
       float* line = sums + r * stride;

@@ -100,7 +100,8 @@ MatmulWork prepare_matmul(const Launch& launch, InstructionSet set) {
   if (p.n == 1 && p.m > 1 && p.bias == nullptr && w.epilogue == nullptr) turn_column(p);
   w.kernel = &product_kernel(set);
   w.blocks = cut(p, *w.kernel);
-  w.in_place = w.epilogue == nullptr && p.c.format == Format::fp32 && p.c.row_major();
+  // An epilogue finds its sums in C where C keeps them anyway.
+  w.in_place = (w.epilogue == nullptr || p.c.data != nullptr) && p.c.format == Format::fp32 && p.c.row_major();
   const std::int64_t useful = multiplications(p) < worth_sharing ? 1 : w.tasks();
   w.threads = static_cast<int>(std::clamp<std::int64_t>(launch.threads, 1, std::max<std::int64_t>(useful, 1)));
   auto* base = static_cast<unsigned char*>(launch.workspace);

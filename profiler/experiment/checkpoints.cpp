@@ -54,6 +54,11 @@ std::optional<engine::TrainerState> Checkpoints::load(const CheckpointLabel& lab
   }
 }
 
+bool Checkpoints::has(reports::RunId run) const noexcept {
+  std::error_code ignored;
+  return fs::exists(path(run), ignored);
+}
+
 void Checkpoints::remove(reports::RunId run) const noexcept {
   std::error_code ignored;
   try {

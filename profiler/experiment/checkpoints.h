@@ -27,6 +27,7 @@ class Checkpoints {
   std::int64_t save(const CheckpointLabel& label, const engine::TrainerState& state) const;
   /// Nothing if there is none. Throws UsageError for a file that is damaged or belongs to something else.
   std::optional<engine::TrainerState> load(const CheckpointLabel& label) const;
+  bool has(reports::RunId run) const noexcept;
   void remove(reports::RunId run) const noexcept;
   /// Removes what checkpoints are there, and the folder if nothing else is in it.
   void clear() const noexcept;

@@ -120,7 +120,9 @@ class PastReader {
     past.record = record;
     if (member(record.data_json, "fingerprint") != member(runner_.record_now().data_json, "fingerprint") && !record.data_json.empty())
       throw UsageError(fmt::format("{}: the data are no longer what they were when it was recorded ({}): going on would mix two", file_.path(), record.data));
-    if (past.ended()) {
+    const bool failed = record.status == RunStatus::failed;
+    past.ended = record.status == RunStatus::finished || (failed && !checkpoints_.has(record.id));
+    if (past.ended) {
       for (const auto& row : file_.memory(record.id, reports::MemoryKind::peak))
         past.peak_bytes = std::max(past.peak_bytes, row.total_bytes.value_or(0));
     } else {

@@ -19,7 +19,9 @@ struct PastRun {
   DivergenceWatch watch;                       ///< as after the steps that are kept
   std::int64_t peak_bytes = 0;                 ///< of a run that ended
 
-  bool ended() const { return record.status == reports::RunStatus::finished || record.status == reports::RunStatus::failed; }
+  /// Nothing is left to do: it finished, or training itself came to an end. One that broke off (no memory, say) has its
+  /// checkpoint still, and goes on.
+  bool ended = false;
 };
 
 struct Past {

@@ -236,6 +236,7 @@ Outcome Runner::run(reports::RunFileWriter& writer, Watcher& watcher, const std:
     plans.push_back({s.plans[mode], static_cast<reports::PlanId>(mode + 1)});
   course.timed.resize(s.modes.size());
   const std::vector<RunInfo> all = runs();
+  bool broke_off = false;   // some run, with a checkpoint to go on from
   for (const RunInfo& run : all) {
     outcome.interrupted = outcome.interrupted || (&run != all.data() && stop());
     if (outcome.interrupted) break;
@@ -243,7 +244,7 @@ Outcome Runner::run(reports::RunFileWriter& writer, Watcher& watcher, const std:
     const PastRun* const before = past != nullptr && past->runs.contains(run.id) ? &past->runs.at(run.id) : nullptr;
     RunEnd end;
     std::int64_t peak_bytes = 0;
-    if (before != nullptr && before->ended()) {
+    if (before != nullptr && before->ended) {
       end = {before->record.status, before->record.message};
       peak_bytes = before->peak_bytes;
       checkpoints.remove(run.id);
@@ -254,6 +255,7 @@ Outcome Runner::run(reports::RunFileWriter& writer, Watcher& watcher, const std:
       end = single.run(s.setup(run), plans[mode]);
       course.watching += single.cost();
       peak_bytes = single.peak_bytes();
+      broke_off = broke_off || single.broke_off();
     }
     take_end(run, end, outcome);
     if (!course.timed[mode] && end.status == RunStatus::finished) course.timed[mode] = TimedMode{run, s.setup(run), peak_bytes};
@@ -272,7 +274,7 @@ Outcome Runner::run(reports::RunFileWriter& writer, Watcher& watcher, const std:
     if (faults.count() > 0) record_note(sink, std::nullopt, "timing", faults.first());
   }
   writer.flush();   // the last run's end is written down before its checkpoint goes
-  if (!outcome.interrupted && !writer.fault()) checkpoints.clear();
+  if (!outcome.interrupted && !broke_off && !writer.fault()) checkpoints.clear();
   return outcome;
 }
 

@@ -35,7 +35,7 @@ void Checkpointer::save(const engine::Trainer& trainer) {
   const Clock::time_point begin = Clock::now();
   // A checkpoint is worth nothing without the rows of the steps before it.
   context_.writer.flush();
-  if (!context_.writer.fault()) {
+  if (!context_.writer.fault()) {   // a fault is said by the runner, once
     try {
       bytes_ = context_.checkpoints.save(label_, trainer.state());
       ++saved_;
@@ -86,14 +86,16 @@ RunEnd SingleRun::run(const engine::TrainerSetup& setup, RecordedPlan& plan) {
     end = train(setup, plan);
   } catch (const std::bad_alloc&) {
     end = {RunStatus::failed, "out of memory"};
+    broke_off_ = true;
   } catch (const std::exception& error) {
     end = {RunStatus::failed, error.what()};
+    broke_off_ = true;
   }
   record_.status = end.status;
   record_.message = end.message;
   record_.ended = utc_now();
   faults_.guard("runner", [&] { sink_(record_); });
-  if (end.status != RunStatus::interrupted) {
+  if (end.status != RunStatus::interrupted && !broke_off_) {
     context_.writer.flush();   // the end is written down before the checkpoint goes
     if (!context_.writer.fault()) context_.checkpoints.remove(run_.id);
   }

@@ -74,6 +74,8 @@ class SingleRun {
   /// Greatest memory of the run on the device.
   std::int64_t peak_bytes() const { return peak_bytes_; }
   const WatchingCost& cost() const { return cost_; }
+  /// It ended by a fault, not by what training came to: its last checkpoint stays.
+  bool broke_off() const { return broke_off_; }
 
  private:
   RunEnd train(const engine::TrainerSetup& setup, RecordedPlan& plan);
@@ -92,6 +94,7 @@ class SingleRun {
   reports::RunRecord record_;
   std::int64_t peak_bytes_ = 0;
   WatchingCost cost_;
+  bool broke_off_ = false;
 };
 
 }  // namespace ulpscope::profiler

@@ -126,6 +126,20 @@ TEST_F(ResumeTest, NoCheckpointsWhereNoneAreWanted) {
   EXPECT_FALSE(std::filesystem::exists(in("cut.ulp.ckpt")));
 }
 
+// Out of memory, say: what training had come to is still there.
+TEST_F(ResumeTest, ARunThatBrokeOffGoesOnFromItsCheckpoint) {
+  const Experiment e = experiment({"run.modes=fp16", "run.seeds=1"});
+  begin(e, "whole.ulp");
+  begin(e, "cut.ulp", at(5));
+  sql("cut.ulp", "UPDATE run SET status = 'failed', message = 'out of memory'");
+  resume("cut.ulp");
+  EXPECT_THAT(remarks_.at(0), HasSubstr("goes on at step"));
+  EXPECT_EQ(numbers_of(in("cut.ulp")), numbers_of(in("whole.ulp")));
+  // Without its checkpoint it is over.
+  sql("cut.ulp", "UPDATE run SET status = 'failed', message = 'out of memory'");
+  EXPECT_THAT(refusal("cut.ulp"), HasSubstr("nothing to resume"));
+}
+
 TEST_F(ResumeTest, ARunThatDivergedAndStoppedIsLeft) {
   const std::vector<std::string> wild{"train.lr=1e38",  "train.clip=0", "train.optimizer=sgd", "train.schedule=constant",
                                       "run.modes=fp32,fp16", "run.seeds=1"};
