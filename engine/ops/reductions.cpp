@@ -13,7 +13,7 @@ Operator reduction(const char* name, const char* kernel, bool mean) {
     return {{Shape{}, input_of(graph, node, 0).format}};
   };
   op.gradient = [mean](GradientContext& context) {
-    const Shape& shape = context.input(0).shape;
+    const Shape shape = context.input(0).shape;   // a copy: a new value moves the graph's
     std::vector<ValueId> in{context.output_gradient()};
     if (mean) {
       const Format format = context.input(0).format == Format::fp64 ? Format::fp64 : Format::fp32;

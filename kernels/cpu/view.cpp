@@ -63,8 +63,9 @@ void expect_operands(const char* operation, const Launch& launch, int inputs, in
                 std::to_string(launch.out_count));
   }
   for (int i = 0; i < inputs; ++i) {
-    const bool mask = (masks >> i & 1u) != 0;
-    const bool index = mask || (indices >> i & 1u) != 0;
+    const auto is_in = [i](unsigned set) { return i < 32 && (set >> i & 1u) != 0; };
+    const bool mask = is_in(masks);
+    const bool index = mask || is_in(indices);
     if (index != !is_float(launch.in[i].format)) {
       throw Error(std::string(operation) + ": input " + std::to_string(i) + " is " + name(launch.in[i].format) +
                   (index ? ", not i32" : ", not a float format"));

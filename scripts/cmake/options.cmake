@@ -29,6 +29,8 @@ endif()
 add_library(ulpscope_flags INTERFACE)
 target_compile_options(ulpscope_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wnon-virtual-dtor -ffp-contract=off -fno-math-errno -fno-trapping-math>
+  # Pragmas of GCC; "a | b ? c : d", which is meant.
+  $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-unknown-pragmas -Wno-bitwise-conditional-parentheses>
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${ULPSCOPE_WERROR}>>:-Werror>)
 target_include_directories(ulpscope_flags INTERFACE "${PROJECT_SOURCE_DIR}" "${PROJECT_BINARY_DIR}/generated")
 

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "engine/models/models.h"
 #include "engine/passes/autocast.h"
 #include "engine/passes/autodiff.h"
@@ -46,6 +48,19 @@ TEST(Autodiff, BackwardCastsComeOutByThemselves) {
             "loss.in0.fp32.d0.cast: cast(loss.dprediction fp32) -> fp16[2, 4] {to=fp16}\n"
             "y.dweight: matmul(loss.in0.fp32.d0.cast fp16, y.in0.fp16 fp16) -> fp16[4, 3] {flatten=true trans_a=true}\n"
             "w.fp16.d0.cast: cast(y.dweight fp16) -> fp32[4, 3] {to=fp32}\n");
+}
+
+/// The divisor of a mean is a new value, and new values move those that are there: under the address sanitizer, one of these
+/// graphs is full when it comes.
+TEST(Autodiff, AMeanKeepsItsShapeWhileTheGraphGrows) {
+  for (int more = 0; more < 40; ++more) {
+    Graph g;
+    for (int i = 0; i < more; ++i) g.add_input("x" + std::to_string(i), Shape{2}, Format::fp32);
+    const ValueId w = g.add_parameter("w", Shape{3, 5}, {});
+    const ValueId loss = g.apply("mean", "loss", {w});
+    differentiate(g, loss);   // no copy of it: that would have room to grow
+    EXPECT_THAT(to_string(g), ::testing::HasSubstr("fp32[3, 5] {shape=[3, 5]}")) << more;
+  }
 }
 
 TEST(Autodiff, BackwardProductsMultiplyAsTheirForwardOnes) {
