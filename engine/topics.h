@@ -93,6 +93,14 @@ class Topic {
   int depth_ = 0;
 };
 
+/// What came of running a step again under observation.
+enum class Replay : std::uint8_t {
+  none,        ///< the step was not run again
+  same,        ///< the same loss, gradient norm and finite flag, to the bit
+  differs,     ///< not so: the device does not compute the same twice
+  no_memory,   ///< there was no memory to observe it with
+};
+
 /// What a training step did. Published after its commit (or skip).
 struct StepResult {
   std::int64_t iteration = 0;     ///< counts every step from 0
@@ -108,16 +116,18 @@ struct StepResult {
   bool stopped = false;           ///< not finite in a mode without a scaler, or the scaler gave up: training ends here
   std::int64_t tokens = 0;        ///< target tokens (or rows) of the batch
   scaling::ScaleEvent scale_event = scaling::ScaleEvent::unchanged;
+  Replay replay = Replay::none;
 };
 
 struct StepBegin {
   std::int64_t iteration = 0;
+  bool observed = false;          ///< slower than others
 };
 /// Which execution of the program an event belongs to.
 struct Execution {
   std::int64_t iteration = 0;
   std::int32_t micro_batch = 0;
-  std::int32_t attempt = 0;       ///< 0: the first execution of the step, 1: its replay
+  std::int32_t attempt = 0;       ///< 0: the first execution of the step, 1: its replay, 2: a rehearsal, after which nothing is taken
 };
 /// A node is about to run or has run.
 struct NodeEvent {
@@ -126,14 +136,15 @@ struct NodeEvent {
   std::int32_t micro_batch = 0;
   std::int32_t attempt = 0;       ///< as in Execution
 };
-/// An observed output of a node: what rounding did to it.
+/// An observed output of a node: what rounding did to it; or a value that the step reads: what it holds.
 struct TensorEvent {
-  NodeId node;
-  ValueId value;
+  NodeId node;                    ///< none: no node of the step computes the value
+  ValueId value;                  ///< none: a sum inside the node, see `inner`
   std::int64_t iteration = 0;
   std::int32_t micro_batch = 0;
   std::int32_t attempt = 0;       ///< as in Execution
-  const RoundingCounts* counts = nullptr;   ///< valid during the callback only: copy what is to be kept
+  const RoundingCounts* counts = nullptr;   ///< perhaps the range alone (range_only); valid during the callback only: copy what is to be kept
+  bool inner = false;             ///< what a sum kept in a narrow format lost inside the node: Launch::inner
 };
 
 struct Topics {

@@ -9,6 +9,8 @@
 
 namespace ulpscope {
 
+struct RoundingTally;
+
 inline constexpr int most_stages = 12;
 
 /// One operation of a fused launch.
@@ -22,10 +24,12 @@ struct FusedStage {
 
 /// Params of the operation "fused", which has no operands of its own. All members have as many elements in out[0], in
 /// row-major order, and those that need rows have rows of one length; behind a product there are none. Counts are those
-/// of the members' launches; a product with counts has to be launched alone.
+/// of the members' launches; with a product in front they have to be range_only, else it has to be launched alone.
 struct FusedLaunch {
   const FusedStage* stages = nullptr;
   int count = 0;
+  /// With counts and a product in front: room for Launch::threads times as many tallies as the members have outputs.
+  RoundingTally* tallies = nullptr;
 };
 
 }  // namespace ulpscope

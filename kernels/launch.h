@@ -38,6 +38,7 @@ struct Launch {
   void* workspace = nullptr;                 ///< device memory, at least Kernel::workspace_bytes, 64-byte aligned
   RoundingCounts* const* counts = nullptr;   ///< null, or one pointer for each output (null: that output is not observed)
   Arithmetic arithmetic;                     ///< of sums; kernels that do not honour it (ops/catalogue.h) get the default
+  RoundingCounts* inner = nullptr;           ///< null, or where a sum with such an arithmetic counts what it loses (ops/narrow_sum.h)
   const Epilogue* epilogue = nullptr;        ///< products in fp32: takes the result. out[0].data may be null; else the sums may lie there
   int threads = 1;                           ///< CPU: size of the OpenMP team; results do not depend on it
   void* stream = nullptr;                    ///< CUDA: cudaStream_t

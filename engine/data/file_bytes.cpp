@@ -18,6 +18,7 @@ namespace {
 
 /// Memory grows with what is there, not with what a header claims.
 constexpr std::size_t piece = std::size_t{1} << 20;
+constexpr const char* a_folder = "it is a folder, not a file";
 
 struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
@@ -26,7 +27,7 @@ struct CloseFile {
 
 void refuse_folder(const std::string& path) {
   std::error_code error;
-  if (std::filesystem::is_directory(path, error)) refuse_file(path, "it is a folder, not a file");
+  if (std::filesystem::is_directory(path, error)) refuse_file(path, a_folder);
 }
 
 /// Reads until `bytes` has `size` or the file ends.
@@ -47,27 +48,33 @@ void read_to(gzFile file, const std::string& path, std::size_t size, std::vector
   }
 }
 
-}  // namespace
-
-void refuse_file(std::string_view path, const std::string& why) { throw UsageError(fmt::format("data: {}: {}", path, why)); }
-
-std::vector<std::byte> first_bytes(const std::string& path, std::size_t count) {
-  refuse_folder(path);
+/// `path` as messages name it: with what the file is for, or alone.
+std::vector<std::byte> read_bytes(const std::string& path, std::size_t count, const std::string& named) {
+  const auto refuse = [&](const std::string& why) { throw UsageError(fmt::format("{}: {}", named, why)); };
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) refuse(a_folder);
   const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rb"));
-  if (file == nullptr) refuse_file(path, fmt::format("cannot read it: {}", std::strerror(errno)));
+  if (file == nullptr) refuse(fmt::format("cannot read it: {}", std::strerror(errno)));
   std::vector<std::byte> bytes;
   while (bytes.size() < count) {
     const std::size_t before = bytes.size(), more = std::min(piece, count - before);
     bytes.resize(before + more);
     const std::size_t got = std::fread(bytes.data() + before, 1, more, file.get());
-    if (std::ferror(file.get()) != 0) refuse_file(path, fmt::format("cannot read it: {}", std::strerror(errno)));
+    if (std::ferror(file.get()) != 0) refuse(fmt::format("cannot read it: {}", std::strerror(errno)));
     bytes.resize(before + got);
     if (got < more) break;
   }
   return bytes;
 }
 
+}  // namespace
+
+void refuse_file(std::string_view path, const std::string& why) { throw UsageError(fmt::format("data: {}: {}", path, why)); }
+
+std::vector<std::byte> first_bytes(const std::string& path, std::size_t count) { return read_bytes(path, count, "data: " + path); }
+
 std::vector<std::byte> read_file_bytes(const std::string& path) { return first_bytes(path, SIZE_MAX); }
+std::vector<std::byte> read_any_file(const std::string& path) { return read_bytes(path, SIZE_MAX, path); }
 
 std::vector<std::byte> unpack_file_bytes(const std::string& path, NeededBytes needed) {
   refuse_folder(path);

@@ -1,4 +1,4 @@
-// Files in memory. All throw UsageError "data: PATH: WHY" for what cannot be read.
+// Files in memory. All throw UsageError "data: PATH: WHY" for what cannot be read; "PATH: WHY" where it may be something else than data.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,8 @@
 namespace ulpscope::engine {
 
 std::vector<std::byte> read_file_bytes(const std::string& path);
+/// Throws UsageError "PATH: WHY".
+std::vector<std::byte> read_any_file(const std::string& path);
 /// At most `count` of them.
 std::vector<std::byte> first_bytes(const std::string& path, std::size_t count);
 

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -194,11 +193,7 @@ TensorFile parse_safetensors(std::span<const std::byte> bytes, const std::string
   return file;
 }
 
-TensorFile read_safetensors(const std::string& path) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) refuse(path, "it is a folder, not a file");
-  return parse_safetensors(read_file_bytes(path), path);
-}
+TensorFile read_safetensors(const std::string& path) { return parse_safetensors(read_any_file(path), path); }
 
 std::int64_t write_safetensors(const std::string& path, const TensorFile& file) {
   const std::string header = header_text(file);

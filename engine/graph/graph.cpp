@@ -36,7 +36,25 @@ const char* name(Phase phase) {
   return "?";
 }
 
+namespace {
+
+/// More than any machine holds: sums of bytes stay far below 2^63.
+constexpr std::int64_t most_elements = std::int64_t{1} << 50;
+
+void refuse_countless(const Value& value) {
+  std::int64_t elements = 1;
+  for (int i = 0; i < value.shape.rank; ++i) {
+    if (value.shape[i] == 0) return;
+    if (value.shape[i] > most_elements / elements)
+      throw UsageError(fmt::format("'{}': the shape {} has more elements than any machine holds", value.name, to_string(value.shape)));
+    elements *= value.shape[i];
+  }
+}
+
+}  // namespace
+
 ValueId Graph::add_value(Value value) {
+  refuse_countless(value);
   const ValueId id{static_cast<std::int32_t>(values_.size())};
   if (!by_name_.emplace(value.name, id).second)
     throw UsageError(fmt::format("a value named '{}' is there already: the {} needs another name", value.name, name(value.role)));

@@ -171,6 +171,10 @@ double node_bytes(const Graph& graph, const Node& node) {
   return bytes;
 }
 
+bool has_narrow_sum(const Node& node) {
+  return (node.op->keeps_sum && is_16bit(node.arithmetic.accumulate)) || (node.op->keeps_mean && is_16bit(node.arithmetic.scalar));
+}
+
 Format compute_format(const LaunchPlan& plan) {
   for (const Operand& operand : plan.in)
     if (operand.view.format == Format::fp64) return Format::fp64;

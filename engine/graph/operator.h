@@ -133,6 +133,9 @@ std::vector<LaunchPlan> launch_plans(const Graph& graph, const Node& node, const
 double node_flops(const Graph& graph, const Node& node);
 double node_bytes(const Graph& graph, const Node& node);
 
+/// Whether a sum inside the node is kept in a format narrower than fp32, or rounded to one before a mean is made of it.
+bool has_narrow_sum(const Node& node);
+
 /// The kernel's compute format: fp64 if an operand is (gradient checks), else fp32.
 Format compute_format(const LaunchPlan& plan);
 

@@ -41,7 +41,7 @@ class Autocast {
       case Role::constant:
       case Role::buffer: {
         Value source = v;
-        source.format = kept_in(v.format);
+        source.format = kept_in(options_.kept_by.value_or(options_.mode), v.format);
         return to_.add_source(source);
       }
       default: throw Error(fmt::format("autocast: value '{}' has no producer and is a {}", v.name, name(v.role)));
@@ -49,12 +49,13 @@ class Autocast {
   }
 
   /// Pure modes keep everything in 16 bits, first values rounded once.
-  Format kept_in(Format format) const { return options_.mode.pure && eligible(format) ? options_.mode.lower : format; }
+  static Format kept_in(const Mode& mode, Format format) { return mode.pure && eligible(format) ? mode.lower : format; }
 
-  /// A batch comes as the dataset makes it; pure modes round it once, before its first use.
+  /// A batch comes as the dataset makes it, and weights of another mode as that keeps them; pure modes round them once, before
+  /// their first use.
   ValueId arrived(ValueId value) {
     const Value& v = to_.value(value);
-    if (v.role != Role::input || v.producer || kept_in(v.format) == v.format) return value;
+    if (v.producer || kept_in(options_.mode, v.format) == v.format) return value;
     const auto [place, first] = arrived_.try_emplace(value);
     if (first) {
       Node cast;
@@ -62,7 +63,8 @@ class Autocast {
       cast.name = to_.free_name(fmt::format("{}.{}", v.name, name(options_.mode.lower)));
       cast.inputs = {value};
       cast.attributes.set("to", std::string(name(options_.mode.lower)));
-      cast.why = fmt::format("{}: the batch is rounded on arrival", options_.mode.name);
+      cast.why = v.role == Role::input ? fmt::format("{}: the batch is rounded on arrival", options_.mode.name)
+                                       : fmt::format("everything in {}: rounded from {}", name(options_.mode.lower), name(v.format));
       place->second = to_.node(to_.add_node(std::move(cast))).outputs.front();
     }
     return place->second;
@@ -232,7 +234,7 @@ class Autocast {
   const AutocastOptions& options_;
   Graph to_;
   std::vector<ValueId> map_;
-  std::map<ValueId, ValueId> arrived_;   // inputs: rounded to the format of a pure mode
+  std::map<ValueId, ValueId> arrived_;   // what has no producer: rounded to the format of a pure mode
   std::vector<ValueId> copies_;   // by new value id: the 16-bit copy of a weight
 };
 

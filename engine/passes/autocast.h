@@ -1,6 +1,7 @@
 // Autocast as a pass: inserts casts into a forward graph as a policy says, and chooses what products multiply in.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@ struct AutocastOptions {
   bool check_patterns = true;              ///< refuse patterns that match no node; not for a graph that is only a part of
                                            ///< what is trained (evaluation has no dropout)
   std::vector<Override> overrides = {};    ///< output and compute formats of single nodes; they win over all of the above
+  /// The mode whose weights, constants and buffers are read, if it is another (evaluation in full 16 bits): they stay as it keeps
+  /// them, and are rounded before their first use.
+  std::optional<Mode> kept_by = std::nullopt;
 };
 
 /// The same forward graph with casts. A weight is cast once and the copy shared (PyTorch's cache); any other value is cast

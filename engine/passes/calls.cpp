@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/ops/round_and_count.h"
+
 namespace ulpscope::engine {
 
 Call::Call(const KernelTable& kernels, LaunchPlan plan, const Locate& locate)
@@ -16,11 +18,6 @@ Call::Call(const KernelTable& kernels, LaunchPlan plan, const Locate& locate)
   launch_.out_count = static_cast<int>(out_.size());
   launch_.arithmetic = plan.arithmetic;
   launch_.params = params_.empty() ? nullptr : params_.data();
-}
-
-void Call::count(std::vector<RoundingCounts*> counts) {
-  counts_ = std::move(counts);
-  launch_.counts = counts_.empty() ? nullptr : counts_.data();
 }
 
 std::size_t Call::workspace_bytes() const { return kernel_->workspace_bytes == nullptr ? 0 : kernel_->workspace_bytes(launch_); }
@@ -79,20 +76,32 @@ void FusedCall::bind(StepState* state, int threads, void* stream, void* workspac
   set(launch_);
 }
 
-void FusedCall::count(Device& device, const std::vector<std::vector<RoundingCounts*>>& counts) {
-  if (kind_ == FusionKind::unscale) {
-    std::vector<RoundingCounts*> all;
-    for (const std::vector<RoundingCounts*>& of_node : counts) all.insert(all.end(), of_node.begin(), of_node.end());
-    return members_.front()->count(std::move(all));
-  }
-  for (std::size_t i = 0; i < members_.size(); ++i) members_[i]->count(i < counts.size() ? counts[i] : std::vector<RoundingCounts*>{});
-  product_alone_ = kind_ == FusionKind::product && !counts.empty();
+/// Ranges of a product's result can be counted where it is passed on: they may be added up in any order.
+bool FusedCall::launched_alone(const std::vector<std::vector<RoundingCounts*>>& counts) const {
+  if (kind_ != FusionKind::product) return false;
+  return std::any_of(counts.begin(), counts.end(), [](const std::vector<RoundingCounts*>& of_launch) {
+    return std::any_of(of_launch.begin(), of_launch.end(), [](const RoundingCounts* c) { return c != nullptr && !c->range_only; });
+  });
+}
+
+std::size_t FusedCall::observation_bytes(const std::vector<std::vector<RoundingCounts*>>& counts) const {
+  if (kind_ != FusionKind::product || counts.empty()) return 0;
+  if (launched_alone(counts)) return stages_.front().stored ? 0 : static_cast<std::size_t>(members_.front()->out().front().bytes());
+  std::size_t outputs = 0;
+  for (const std::unique_ptr<Call>& member : members_) outputs += member->outputs();
+  return outputs * static_cast<std::size_t>(std::max(1, launch_.threads)) * sizeof(RoundingTally);
+}
+
+void FusedCall::count(const std::vector<std::vector<RoundingCounts*>>& counts, void* memory) {
+  for (std::size_t i = 0; i < members_.size(); ++i) members_[i]->count(i < counts.size() ? counts[i].data() : nullptr);
+  if (kind_ == FusionKind::unscale) return;
+  product_alone_ = launched_alone(counts);
   link_from(product_alone_ ? 1 : 0);
-  observation_.reset();
-  if (!product_alone_ || stages_.front().stored) return;
+  params_.tallies = product_alone_ ? nullptr : static_cast<RoundingTally*>(memory);
+  if (stages_.front().stored) return;
   Tensor& result = members_.front()->out().front();
-  observation_ = Buffer(device, static_cast<std::size_t>(result.bytes()));
-  result.data = observation_.data();
+  result.data = product_alone_ ? memory : nullptr;   // the memory is another's again, and a fused product would store there
+  if (!product_alone_) return;
   for (std::size_t i = 1; i < members_.size(); ++i) {
     const Stage& stage = *members_[i]->kernel().stage;
     for (int r = 0; r < stage.reads; ++r)
@@ -116,7 +125,7 @@ std::size_t FusedCall::workspace_bytes(int threads) const {
   std::vector<FusedStage> rest(stages_.begin() + 1, stages_.end());
   for (std::size_t i = 0; i < rest.size(); ++i)
     for (std::size_t r = 0; r < sources_[i + 1].size(); ++r) rest[i].source[r] = std::max(-1, sources_[i + 1][r] - 1);
-  const FusedLaunch params{rest.data(), static_cast<int>(rest.size())};
+  const FusedLaunch params{rest.data(), static_cast<int>(rest.size()), nullptr};
   whole.params = &params;
   return std::max({bytes, members_.front()->workspace_bytes(), fused_->workspace_bytes(whole)});
 }

@@ -29,8 +29,8 @@ class Call {
   std::size_t outputs() const { return out_.size(); }
   std::vector<Tensor>& in() { return in_; }
   std::vector<Tensor>& out() { return out_; }
-  /// Counts of the outputs; empty: nobody looks.
-  void count(std::vector<RoundingCounts*> counts);
+  /// Counts of the outputs, which must outlive it; null: nobody looks.
+  void count(RoundingCounts* const* counts) { launch_.counts = counts; }
   void run() const { kernel_->run(launch_); }
   std::size_t workspace_bytes() const;
 
@@ -38,7 +38,6 @@ class Call {
   const Kernel* kernel_ = nullptr;
   std::vector<Tensor> in_, out_;
   std::vector<std::byte> params_;
-  std::vector<RoundingCounts*> counts_;
   Launch launch_;
 };
 
@@ -50,17 +49,21 @@ class FusedCall {
 
   /// Sets state, threads, stream and workspace of all launches.
   void bind(StepState* state, int threads, void* stream, void* workspace);
-  /// Counts by node of the group, by output. Where a product is counted it is launched alone: its result then needs memory,
-  /// taken from the device and held until nobody looks.
-  void count(Device& device, const std::vector<std::vector<RoundingCounts*>>& counts);
+  /// How many launches there are to count: one for each node, or one for all (unscale).
+  std::size_t counted_launches() const { return members_.size(); }
+  /// Counts by launch, by output, which must outlive it; empty: nobody looks. Where a product has more than ranges counted it is
+  /// launched alone. `memory` of the device, observation_bytes(counts), holds what it needs for that, and is free again after the
+  /// launch. Allocates nothing.
+  void count(const std::vector<std::vector<RoundingCounts*>>& counts, void* memory);
   void run() const;
-  std::size_t observation_bytes() const { return observation_.bytes(); }
+  std::size_t observation_bytes(const std::vector<std::vector<RoundingCounts*>>& counts) const;
   /// Greatest need of the ways it can be launched.
   std::size_t workspace_bytes(int threads) const;
 
  private:
-  FusedLaunch chain(std::size_t first) const { return {stages_.data() + first, static_cast<int>(stages_.size() - first)}; }
+  FusedLaunch chain(std::size_t first) const { return {stages_.data() + first, static_cast<int>(stages_.size() - first), nullptr}; }
   void link_from(std::size_t first);
+  bool launched_alone(const std::vector<std::vector<RoundingCounts*>>& counts) const;
 
   FusionKind kind_;
   std::vector<std::unique_ptr<Call>> members_;
@@ -68,7 +71,6 @@ class FusedCall {
   std::vector<FusedStage> stages_;   ///< of all members; while a product is counted, those behind it read its result from memory
   const Kernel* fused_ = nullptr;
   bool product_alone_ = false;
-  Buffer observation_;
   FusedLaunch params_;
   Launch launch_;
 };

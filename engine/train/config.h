@@ -8,6 +8,7 @@
 
 #include "engine/optim/optimizer_config.h"
 #include "engine/optim/schedule_config.h"
+#include "engine/passes/rewrite.h"
 #include "engine/precision/override.h"
 #include "engine/train/injection.h"
 #include "kernels/scaling/loss_scaler.h"
@@ -49,6 +50,7 @@ struct TrainConfig {
   std::vector<std::string> recompute;                  ///< what the backward pass computes again: "blocks", node name patterns
   WeightCopies weight_copies = WeightCopies::automatic;
   std::vector<Override> overrides;                     ///< formats and sums of single nodes
+  std::vector<Rewrite> rewrites;                       ///< of the model, before autocast (passes/rewrites.h)
   std::vector<Injection> injections;                   ///< values set at a step
   std::vector<std::string> keep;                       ///< names of results that stay readable after a step (Trainer::read)
   std::string weights;                                 ///< a safetensors file with the initial weights; empty: they are drawn
@@ -56,6 +58,8 @@ struct TrainConfig {
   bool fusion = true;                                  ///< operations that follow each other in one launch; the bits are the same
   std::int64_t evaluate_every = 0;                     ///< 0: only at the end
   std::int64_t evaluation_batches = 8;
+  /// fp16, bf16: evaluation rounds weights, buffers and batch to it and computes as the pure mode does; none: in the run's mode.
+  std::optional<Format> evaluation_format = std::nullopt;
 };
 
 /// Throws UsageError "<place>.<key>: …" for settings that do not go together.

@@ -53,7 +53,7 @@ void Program::run(Phase phase, Topics& topics, const Execution& execution) {
     if (step.phase != phase || !step.launches()) continue;
     const NodeEvent event{step.lead, execution.iteration, execution.micro_batch, execution.attempt};
     if (announce) topics.node_begin.publish(event);
-    if (step.counts.empty()) {
+    if (step.look == nullptr) {
       step.run();
     } else {
       run_observed(step, topics, execution);
@@ -63,21 +63,58 @@ void Program::run(Phase phase, Topics& topics, const Execution& execution) {
   }
 }
 
-void Program::run_observed(Step& step, Topics& topics, const Execution& execution) {
-  for (const auto& of_node : step.counts)
-    for (const auto& counts : of_node) *counts = RoundingCounts{};
+void Program::run_observed(const Step& step, Topics& topics, const Execution& execution) {
+  const Look& look = *step.look;
+  for (const Look::Output& output : look.outputs) clear_counts(*output.counts);
+  if (look.inner != nullptr) *look.inner = RoundingCounts{};
   step.run();
-  for (std::size_t i = 0; i < step.counts.size(); ++i) {
-    const std::vector<ValueId>& outputs = graph_.node(step.nodes[i]).outputs;
-    for (std::size_t o = 0; o < step.counts[i].size(); ++o)
-      topics.tensor.publish({step.nodes[i], outputs[o], execution.iteration, execution.micro_batch, execution.attempt,
-                             step.counts[i][o].get()});
-  }
+  if (look.inner != nullptr)
+    topics.tensor.publish({step.lead, ValueId{}, execution.iteration, execution.micro_batch, execution.attempt, look.inner.get(), true});
+  for (const Look::Output& output : look.outputs)
+    topics.tensor.publish({output.node, output.value, execution.iteration, execution.micro_batch, execution.attempt, output.counts.get()});
 }
 
 void Program::observe(const std::function<bool(const Node&)>& which) {
+  if (!which) {
+    put_on_ranges();
+    for (Step& step : steps_) step.closer = Look{};
+    observation_.reset();
+    return;
+  }
+  const Wanted wanted = [&](const Node& node, ValueId value) {
+    if (which(node)) return Counted::everything;
+    return in_range_ && in_range_(node, value) ? Counted::range : Counted::nothing;
+  };
+  for (Step& step : steps_) step.look = nullptr;
+  for (Step& step : steps_) step.closer = look_at(step, wanted);
+  make_room(observation_, bytes_of(&Step::closer));
+  for (Step& step : steps_) step.put_on(step.closer, observation_.data());
+}
+
+void Program::observe_ranges(const std::function<bool(const Node&, ValueId)>& which) {
+  in_range_ = which;
+  for (Step& step : steps_) step.look = nullptr;
   for (Step& step : steps_)
-    if (step.launches()) observe(step, which);
+    step.ranges = look_at(step, [&](const Node& node, ValueId value) { return which && which(node, value) ? Counted::range : Counted::nothing; });
+  make_room(range_memory_, bytes_of(&Step::ranges));
+  put_on_ranges();
+}
+
+void Program::put_on_ranges() {
+  for (Step& step : steps_) step.put_on(step.ranges, range_memory_.data());
+}
+
+std::size_t Program::bytes_of(Look Step::*look) const {
+  std::size_t bytes = 0;
+  for (const Step& step : steps_)
+    if (step.fused != nullptr) bytes = std::max(bytes, step.fused->observation_bytes((step.*look).counts));
+  return bytes;
+}
+
+void Program::make_room(Buffer& buffer, std::size_t bytes) {
+  if (bytes == buffer.bytes()) return;
+  buffer.reset();
+  if (bytes > 0) buffer = Buffer(device_, bytes);
 }
 
 void Program::after(NodeId node, std::function<void(const Execution&)> work) {
@@ -85,42 +122,51 @@ void Program::after(NodeId node, std::function<void(const Execution&)> work) {
     if (std::find(step.nodes.begin(), step.nodes.end(), node) != step.nodes.end()) step.after.push_back(std::move(work));
 }
 
-std::int64_t Program::observation_bytes() const {
-  std::size_t bytes = 0;
-  for (const Step& step : steps_)
-    if (step.fused != nullptr) bytes += step.fused->observation_bytes();
-  return static_cast<std::int64_t>(bytes);
-}
-
-void Program::observe(Step& step, const std::function<bool(const Node&)>& which) {
-  std::vector<std::vector<RoundingCounts*>> pointers;
-  bool any = false;
-  step.counts.clear();
+/// Outputs of the launches are those of the node, in order; a split has one launch for each, a join several for one.
+Program::Look Program::look_at(const Step& step, const Wanted& wanted) const {
+  Look look;
+  if (!step.launches()) return look;
+  bool closely = false;
+  std::vector<std::vector<RoundingCounts*>> by_node;
   for (const NodeId id : step.nodes) {
     const Node& node = graph_.node(id);
-    const bool wanted = which && which(node);
-    any = any || wanted;
-    std::vector<std::unique_ptr<RoundingCounts>>& counts = step.counts.emplace_back();
-    std::vector<RoundingCounts*>& of_node = pointers.emplace_back();
-    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-      const bool counted = wanted && is_float(graph_.value(node.outputs[i]).format);   // indices, which come last, are not rounded
-      if (counted) counts.push_back(std::make_unique<RoundingCounts>());
-      of_node.push_back(counted ? counts.back().get() : nullptr);
+    std::vector<RoundingCounts*>& of_node = by_node.emplace_back();
+    for (const ValueId value : node.outputs) {
+      const Counted counted = is_float(graph_.value(value).format) ? wanted(node, value) : Counted::nothing;   // indices are not rounded
+      closely = closely || counted == Counted::everything;
+      of_node.push_back(nullptr);
+      if (counted == Counted::nothing) continue;
+      look.outputs.push_back({id, value, std::make_unique<RoundingCounts>()});
+      of_node.back() = look.outputs.back().counts.get();
+      of_node.back()->range_only = counted == Counted::range;
     }
   }
-  if (!any) {
-    step.counts.clear();
-    pointers.clear();
+  // A node that keeps such a sum is launched alone (passes/fusion.cpp).
+  if (closely && step.fused == nullptr && has_narrow_sum(graph_.node(step.lead))) look.inner = std::make_unique<RoundingCounts>();
+  if (look.outputs.empty()) return look;
+  if (step.fused != nullptr && step.fused->counted_launches() == by_node.size()) {
+    look.counts = std::move(by_node);
+  } else if (step.fused != nullptr) {
+    std::vector<RoundingCounts*>& all = look.counts.emplace_back();
+    for (const auto& of_node : by_node) all.insert(all.end(), of_node.begin(), of_node.end());
   }
-  if (step.fused != nullptr) return step.fused->count(device_, pointers);
   std::size_t first_output = 0;
   for (const std::unique_ptr<Call>& call : step.calls) {
-    std::vector<RoundingCounts*> counts;
-    // Outputs of the launches are those of the node, in order; a split has one launch for each, a join several for one.
-    for (std::size_t i = 0; any && i < call->outputs(); ++i)
-      counts.push_back(pointers.front()[std::min(first_output + i, pointers.front().size() - 1)]);
+    std::vector<RoundingCounts*>& counts = look.counts.emplace_back();
+    for (std::size_t i = 0; i < call->outputs(); ++i)
+      counts.push_back(by_node.front()[std::min(first_output + i, by_node.front().size() - 1)]);
     first_output += call->outputs();
-    call->count(std::move(counts));
+  }
+  return look;
+}
+
+void Program::Step::put_on(const Look& chosen, void* memory) {
+  look = chosen.outputs.empty() && chosen.inner == nullptr ? nullptr : &chosen;
+  if (fused != nullptr) fused->count(chosen.counts, memory);
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const bool counted = i < chosen.counts.size();
+    calls[i]->count(counted ? chosen.counts[i].data() : nullptr);
+    calls[i]->launch().inner = chosen.inner.get();
   }
 }
 

@@ -8,6 +8,7 @@
 #include "engine/passes/commit.h"
 #include "engine/passes/loss_scale.h"
 #include "engine/passes/overrides.h"
+#include "engine/passes/rewrites.h"
 #include "engine/passes/update.h"
 #include "engine/precision/policy.h"
 #include "engine/graph/operator.h"
@@ -23,9 +24,19 @@ struct Forward {
   std::vector<ValueId> map;
 };
 
-Forward cast_forward(const Model& model, const Mode& mode, const TrainConfig& config, bool check_patterns) {
+/// training: the mode that keeps the weights.
+Forward cast_forward(const Model& model, const Mode& mode, const TrainConfig& config, bool check_patterns, const Mode& training) {
   Forward f;
-  AutocastOptions options{mode, &find_policy(config.policy), config.keep_fp32, check_patterns, config.overrides};
+  if (!config.rewrites.empty()) {
+    std::vector<ValueId> now;
+    Model changed{rewrite(model.graph, config.rewrites, check_patterns, &now), {}, {}, model.tokens_per_batch};
+    changed.loss = now[static_cast<std::size_t>(model.loss.index)];
+    for (const ValueId v : model.inputs) changed.inputs.push_back(now[static_cast<std::size_t>(v.index)]);
+    TrainConfig rest = config;
+    rest.rewrites.clear();
+    return cast_forward(changed, mode, rest, check_patterns, training);
+  }
+  AutocastOptions options{mode, &find_policy(config.policy), config.keep_fp32, check_patterns, config.overrides, training};
   f.plan.graph = autocast(model.graph, options, &f.map);
   f.plan.loss = f.map[static_cast<std::size_t>(model.loss.index)];
   for (const ValueId v : model.inputs) f.plan.inputs.push_back(f.map[static_cast<std::size_t>(v.index)]);
@@ -72,7 +83,7 @@ bool scales_loss(const Mode& mode, const TrainConfig& config) {
 }
 
 StepPlan plan_step(Device& device, const Model& model, const Mode& mode, const TrainConfig& config) {
-  StepPlan plan = std::move(cast_forward(model, mode, config, true).plan);
+  StepPlan plan = std::move(cast_forward(model, mode, config, true, mode).plan);
   check(config, "train");
   plan.micro_batches = config.micro_batches;
   plan.tokens *= config.micro_batches;
@@ -90,9 +101,10 @@ StepPlan plan_step(Device& device, const Model& model, const Mode& mode, const T
 }
 
 StepPlan plan_evaluation(Device& device, const Model& model, const Mode& mode, const TrainConfig& config) {
-  StepPlan plan = std::move(cast_forward(model, mode, config, false).plan);
-  set_arithmetic(plan.graph, config.overrides, mode, false);
-  plan.memory = plan_launches(device, plan, mode, config);
+  const Mode& in = config.evaluation_format ? find_mode(fmt::format("{}_pure", name(*config.evaluation_format))) : mode;
+  StepPlan plan = std::move(cast_forward(model, in, config, false, mode).plan);
+  set_arithmetic(plan.graph, config.overrides, in, false);
+  plan.memory = plan_launches(device, plan, in, config);
   return plan;
 }
 

@@ -2,15 +2,18 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "engine/optim/schedule.h"
-#include "engine/passes/commit.h"
+#include "engine/train/held_buffers.h"
 #include "engine/train/initialise.h"
 #include "engine/train/injector.h"
 #include "engine/train/program.h"
-#include "engine/train/weights.h"
+#include "engine/train/source_probe.h"
+#include "engine/train/stored_values.h"
 #include "kernels/error.h"
 
 namespace ulpscope::engine {
@@ -35,17 +38,6 @@ StepPlan with_sources_of(const StepPlan& training, StepPlan evaluation) {
   return evaluation;
 }
 
-const NamedTensor& saved_tensor(const TrainerState& saved, const Value& value, std::size_t bytes) {
-  const auto tensor = std::find_if(saved.tensors.begin(), saved.tensors.end(),
-                                   [&](const NamedTensor& t) { return t.name == value.name; });
-  if (tensor == saved.tensors.end()) throw Error(fmt::format("the saved state has no '{}'", value.name));
-  const Shape shape(tensor->shape);
-  if (tensor->dtype != dtype(value.format) || !(shape == value.shape) || tensor->data.size() != bytes)
-    throw Error(fmt::format("'{}' is {} {}, and in the saved state {} {}", value.name, dtype(value.format), to_string(value.shape),
-                            tensor->dtype, to_string(shape)));
-  return *tensor;
-}
-
 }  // namespace
 
 struct Trainer::State {
@@ -61,7 +53,10 @@ struct Trainer::State {
         persistent(device, static_cast<std::size_t>(training.memory.persistent_bytes)),
         arena(device, static_cast<std::size_t>(std::max(training.memory.arena_bytes, evaluation.memory.arena_bytes))),
         scaling(scales_loss(mode, config)),
-        scaler(scaling::initial_state(scaling ? config.scaler : scaling::Policy{scaling::NoScaling{}})) {
+        scaler(scaling::initial_state(scaling ? config.scaler : scaling::Policy{scaling::NoScaling{}})),
+        values(device, training.graph, [this](ValueId v) { return address(training, v); }),
+        sources(device, training.graph, [this](ValueId v) { return address(training, v); }),
+        buffers(device, training.graph, [this](ValueId v) { return address(training, v); }) {
     device.fill(persistent.data(), 0, persistent.bytes());
     const LaunchOptions options{seed};
     train_program = std::make_unique<Program>(
@@ -73,19 +68,12 @@ struct Trainer::State {
     if (!config.injections.empty())
       injector = std::make_unique<Injector>(device, training.graph, config.injections,
                                             [this](ValueId v) { return address(training, v); }, *train_program);
-    for (const Role role : {Role::parameter, Role::constant, Role::buffer})
-      for (const ValueId v : training.graph.with_role(role)) write(v, initial_values(training.graph.value(v), seed));
-    if (!config.weights.empty()) read_weights();
+    values.write_initial(config, mode, seed);
     for (const ValueId v : training.inputs) {
       const Value& value = training.graph.value(v);
-      host_inputs.emplace_back(tensor_bytes(v));
+      host_inputs.emplace_back(values.bytes(v));
       host_tensors.emplace_back(host_inputs.back().data(), value.format, value.shape);
     }
-  }
-
-  std::size_t tensor_bytes(ValueId v) const {
-    const Value& value = training.graph.value(v);
-    return static_cast<std::size_t>(value.shape.elements() * storage_bytes(value.format));
   }
 
   StepState* step_state() const { return static_cast<StepState*>(persistent.data()); }
@@ -104,64 +92,24 @@ struct Trainer::State {
     return address(evaluation, v);
   }
 
-  void write(ValueId v, const std::vector<float>& values) {
-    if (const ValueId twin = committed_twin(training.graph, v)) write(twin, values);
-    const Value& value = training.graph.value(v);
-    if (static_cast<std::int64_t>(values.size()) != value.shape.elements())
-      throw Error(fmt::format("'{}' has {} elements, not {}", value.name, value.shape.elements(), values.size()));
-    std::vector<std::byte> bytes(tensor_bytes(v));
-    store(values, value.format, bytes.data());
-    device.copy_to_device(address(training, v), bytes.data(), bytes.size());
-  }
-
-  std::vector<float> read(ValueId v) const {
-    const Value& value = training.graph.value(v);
-    std::vector<std::byte> bytes(tensor_bytes(v));
-    device.copy_to_host(bytes.data(), address(training, v), bytes.size());
-    return load(value.format, bytes.data(), value.shape.elements());
-  }
-
-  void read_weights() {
-    const TensorFile file = read_safetensors(config.weights);
-    check_weights(file, config.weights, training.graph, mode, config.widen);
-    for (const Role role : {Role::parameter, Role::buffer})
-      for (const ValueId v : training.graph.with_role(role))
-        if (const std::vector<float> numbers = weights_of(file, training.graph.value(v)); !numbers.empty()) write(v, numbers);
-  }
-
-  /// Kept from one step to the next.
-  std::vector<ValueId> kept() const {
-    std::vector<ValueId> values;
-    for (std::int32_t i = 0; i < training.graph.value_count(); ++i) {
-      const Value& value = training.graph.value(ValueId{i});
-      if (!value.producer && value.role != Role::input && value.role != Role::constant) values.push_back(ValueId{i});
-    }
-    return values;
-  }
-
   TrainerState save() const {
     TrainerState saved{iteration, applied, scaler, {}};
-    for (const ValueId v : kept()) {
-      const Value& value = training.graph.value(v);
-      const auto dims = std::span(value.shape.dim).first(static_cast<std::size_t>(value.shape.rank));
-      NamedTensor tensor{value.name, dtype(value.format), {dims.begin(), dims.end()}, std::vector<std::byte>(tensor_bytes(v))};
-      device.copy_to_host(tensor.data.data(), address(training, v), tensor.data.size());
-      saved.tensors.push_back(std::move(tensor));
-    }
+    values.save(saved);
     return saved;
   }
 
   void restore(const TrainerState& saved) {
-    const std::vector<ValueId> values = kept();
-    std::vector<const NamedTensor*> found;
-    for (const ValueId v : values) found.push_back(&saved_tensor(saved, training.graph.value(v), tensor_bytes(v)));
-    if (saved.tensors.size() != values.size())
-      throw Error(fmt::format("the saved state has {} tensors, and {} are kept in {}", saved.tensors.size(), values.size(), mode.name));
-    for (std::size_t i = 0; i < values.size(); ++i)
-      device.copy_to_device(address(training, values[i]), found[i]->data.data(), found[i]->data.size());
+    values.restore(saved, mode.name);
     iteration = saved.iteration;
     applied = saved.applied;
     scaler = saved.scaler;
+  }
+
+  void adopt(const TrainerState& saved) {
+    values.adopt(saved);
+    iteration = saved.iteration;
+    applied = saved.applied;
+    if (scaling) scaler = saved.scaler;
   }
 
   void upload_inputs() {
@@ -191,41 +139,104 @@ struct Trainer::State {
     return state;
   }
 
-  /// Allocates nothing.
-  StepResult step() {
-    topics.step_begin.publish({iteration});
-    StepState state = host_state();
-    const float loss = run_micro_batches(state);
-    const Execution execution{iteration, state.micro_batch, 0};
+  /// The part of a step that can be done again: up to the finite flag, in state.
+  float run_to_flag(StepState& state, std::int32_t attempt) {
+    state = host_state();
+    const float loss = run_micro_batches(state, attempt);
     if (config.early_unscale) {   // done already, as far as the optimizer knows
       state.inverse_scale = 1.0f;
       device.copy_to_device(step_state(), &state, sizeof state);
     }
-    train_program->run(Phase::unscale, topics, execution);
+    train_program->run(Phase::unscale, topics, {iteration, state.micro_batch, attempt});
     device.synchronize();
     device.copy_to_host(&state, step_state(), sizeof state);
+    return loss;
+  }
+
+  /// Where nobody looks and nothing is replayed it allocates nothing.
+  StepResult step() {
+    const bool observed = observation.nodes && (!observation.steps || observation.steps(iteration));
+    topics.step_begin.publish({iteration, observed});
+    look(observed);
+    if (observation.replay) buffers.hold();
+    StepState state;
+    const float loss = run_to_flag(state, 0);
     const bool finite = state.finite != 0;
+    StepResult result = result_of(state, loss, finite);
+    if (observation.replay && !(finite && std::isfinite(loss)) && observation.replay(result)) result.replay = run_again(result);
     const bool apply_anyway = !finite && !scaling && config.non_finite == NonFinite::apply;
     if (apply_anyway) {
       state.finite = 1;   // the optimizers look at the flag
       device.copy_to_device(step_state(), &state, sizeof state);
     }
-    train_program->run(Phase::update, topics, execution);   // commits nothing if the flag is bad
+    train_program->run(Phase::update, topics, {iteration, state.micro_batch, 0});   // commits nothing if the flag is bad
     device.synchronize();
-    return finish(state, loss, finite, finite || apply_anyway);
+    return finish(result, finite || apply_anyway);
+  }
+
+  void watch(const std::function<bool(const Node&)>& nodes) {
+    train_program->observe(nodes);
+    observation_bytes = std::max(observation_bytes, train_program->observation_bytes());
+  }
+
+  void watch_ranges() {
+    if (!observation.ranges) return train_program->observe_ranges(nullptr);
+    train_program->observe_ranges(
+        [this](const Node& node, ValueId value) { return node.phase == Phase::backward || value == training.loss; });
+    observation_bytes = std::max(observation_bytes, train_program->observation_bytes());
+  }
+
+  /// The observation's own look at a step.
+  void look(bool observed) {
+    looking_at_sources = observed && observation.sources;
+    if (observed == looking) return;
+    watch(observed ? observation.nodes : nullptr);
+    looking = observed;
+  }
+
+  /// The step that has just been run, again, with every node observed: the gradients are then those of this second run.
+  Replay run_again(const StepResult& first) {
+    buffers.put_back();
+    Replay outcome = Replay::no_memory;   // the result of an observed product needs some
+    try {
+      watch([](const Node&) { return true; });
+      const bool at_sources = std::exchange(looking_at_sources, observation.sources);
+      StepState state;
+      const float loss = run_to_flag(state, 1);
+      looking_at_sources = at_sources;
+      const auto same = [](float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); };
+      const bool alike = same(loss, first.loss) && same(state.gradient_norm, first.gradient_norm) && (state.finite != 0) == first.finite;
+      outcome = alike ? Replay::same : Replay::differs;
+    } catch (const Error&) {
+    }
+    watch(looking ? observation.nodes : nullptr);
+    return outcome;
+  }
+
+  StepResult rehearse(const std::function<bool(const Node&)>& which) {
+    buffers.hold();
+    watch(which);
+    looking_at_sources = true;
+    StepState state;
+    const float loss = run_to_flag(state, 2);
+    buffers.put_back();
+    watch(nullptr);
+    looking = looking_at_sources = false;
+    return result_of(state, loss, state.finite != 0);
   }
 
   /// Forward and backward passes of a step; gradients gather in their accumulators. Returns the mean loss. In state: the last
   /// micro-batch.
-  float run_micro_batches(StepState& state) {
+  float run_micro_batches(StepState& state, std::int32_t attempt) {
     double sum = 0.0;
     for (std::int64_t m = 0; m < config.micro_batches; ++m) {
       state.micro_batch = static_cast<std::int32_t>(m);
-      const Execution execution{iteration, state.micro_batch, 0};
+      const Execution execution{iteration, state.micro_batch, attempt};
       dataset.training_batch({seed, iteration, state.micro_batch}, host_tensors);
       upload_inputs();
       device.copy_to_device(step_state(), &state, sizeof state);
       if (injector && m == 0) injector->before_step(iteration);
+      if (looking_at_sources) sources.publish(topics, execution);
       train_program->run(Phase::forward, topics, execution);
       train_program->run(Phase::backward, topics, execution);
       device.synchronize();   // the batch is overwritten next
@@ -234,7 +245,8 @@ struct Trainer::State {
     return static_cast<float>(sum / static_cast<double>(config.micro_batches));
   }
 
-  StepResult finish(const StepState& state, float loss, bool finite, bool committed) {
+  /// As it stands before anything is committed.
+  StepResult result_of(const StepState& state, float loss, bool finite) const {
     StepResult result;
     result.iteration = iteration;
     result.loss = loss;
@@ -244,6 +256,12 @@ struct Trainer::State {
     result.clip_coefficient = state.clip_coefficient;
     result.finite = finite;
     result.tokens = training.tokens;
+    result.applied = applied;
+    result.next_loss_scale = scaler.scale;
+    return result;
+  }
+
+  StepResult finish(StepResult result, bool committed) {
     if (committed) ++applied;
     result.applied = applied;
     result.skipped = !committed;
@@ -290,8 +308,14 @@ struct Trainer::State {
   Buffer persistent, arena;
   bool scaling;
   scaling::ScalerState scaler;
+  StoredValues values;
+  SourceProbe sources;
+  HeldBuffers buffers;
   std::unique_ptr<Program> train_program, evaluate_program;
   std::unique_ptr<Injector> injector;   ///< null: the experiment injects nothing
+  Observation observation;
+  bool looking = false, looking_at_sources = false;
+  std::int64_t observation_bytes = 0;   ///< most so far
   std::vector<std::vector<std::byte>> host_inputs;
   std::vector<Tensor> host_tensors;   ///< views of them
   std::int64_t iteration = 0, applied = 0;
@@ -310,6 +334,8 @@ StepResult Trainer::step() { return state_->step(); }
 Trainer::Evaluation Trainer::evaluate(const std::function<bool()>& stop) { return state_->evaluate(stop); }
 TrainerState Trainer::state() const { return state_->save(); }
 void Trainer::restore(const TrainerState& state) { state_->restore(state); }
+void Trainer::adopt(const TrainerState& state) { state_->adopt(state); }
+StepResult Trainer::rehearse(const std::function<bool(const Node&)>& which) { return state_->rehearse(which); }
 const StepPlan& Trainer::plan() const { return state_->training; }
 const StepPlan& Trainer::evaluation_plan() const { return state_->evaluation; }
 std::int64_t Trainer::iteration() const { return state_->iteration; }
@@ -320,16 +346,21 @@ std::map<std::string, std::int64_t> Trainer::memory_by_category() const {
   std::map<std::string, std::int64_t> result;
   for (const auto& [category, bytes] : state_->training.memory.peak_by_category) result[name(category)] += bytes;
   result[name(MemoryCategory::gaps)] += static_cast<std::int64_t>(state_->arena.bytes()) - state_->training.memory.arena_bytes;
-  if (const std::int64_t bytes = state_->train_program->observation_bytes(); bytes > 0) result["observation"] = bytes;
+  if (const std::int64_t bytes = state_->observation_bytes; bytes > 0) result["observation"] = bytes;
   return result;
 }
 
 std::vector<float> Trainer::read(const std::string& value_name) const {
-  return state_->read(state_->training.graph.find(value_name));
+  return state_->values.read(state_->training.graph.find(value_name));
 }
 void Trainer::write(const std::string& value_name, const std::vector<float>& values) {
-  state_->write(state_->training.graph.find(value_name), values);
+  state_->values.write(state_->training.graph.find(value_name), values);
 }
-void Trainer::observe(std::function<bool(const Node&)> which) { state_->train_program->observe(which); }
+void Trainer::observe(Observation observation) {
+  state_->look(false);   // whoever looked until now
+  state_->observation = std::move(observation);
+  state_->watch_ranges();
+}
+void Trainer::observe(std::function<bool(const Node&)> which) { observe(Observation{std::move(which), {}, {}, false}); }
 
 }  // namespace ulpscope::engine

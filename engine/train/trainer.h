@@ -14,6 +14,7 @@
 #include "engine/precision/mode.h"
 #include "engine/topics.h"
 #include "engine/train/config.h"
+#include "engine/train/observation.h"
 #include "engine/train/savings.h"
 #include "engine/train/trainer_state.h"
 #include "kernels/device.h"
@@ -34,7 +35,7 @@ struct StepPlan {
 
 /// Device decides kernels and their workspace. Throws UsageError for a keep_fp32 or checkpoint pattern that matches no node.
 StepPlan plan_step(Device& device, const Model& model, const Mode& mode, const TrainConfig& config);
-/// The forward pass alone, in the mode, without dropout: held-out evaluation.
+/// The forward pass alone, without dropout: held-out evaluation, in the mode or in full 16 bits (config.evaluation_format).
 StepPlan plan_evaluation(Device& device, const Model& model, const Mode& mode, const TrainConfig& config);
 
 /// Whether the mode multiplies the loss: fp16 modes, unless the scaler is none; fp16_pure where it is asked for.
@@ -68,7 +69,7 @@ class Trainer {
   /// One step, as a transaction. Also published on topics.step_end.
   StepResult step();
 
-  /// Mean held-out loss over config.evaluation_batches (or all there are), in the run's mode; NaN-free only if the model is.
+  /// Mean held-out loss over config.evaluation_batches (or all there are), as plan_evaluation says; NaN-free only if the model is.
   /// Nothing if no data is held out.
   struct Evaluation {
     bool available = false;
@@ -99,8 +100,17 @@ class Trainer {
   std::vector<float> read(const std::string& value_name) const;
   void write(const std::string& value_name, const std::vector<float>& values);
 
-  /// Observes outputs of the nodes for which the function is true: counts go to topics.tensor. Bits do not change.
+  /// Parameters, buffers and the place in the run of a trainer in another mode, by name, converted to this one's formats.
+  /// Throws Error naming what is missing or has another shape.
+  void adopt(const TrainerState& state);
+
+  /// From the next step on, counts go to topics.tensor as it says. Bits do not change.
+  void observe(Observation observation);
+  /// In every step the outputs of the nodes for which the function is true.
   void observe(std::function<bool(const Node&)> which);
+  /// The next step up to its finite flag, these nodes (and what it reads) observed as attempt 2; nothing is committed, the trainer
+  /// stands where it stood. Not published on topics.step_end.
+  StepResult rehearse(const std::function<bool(const Node&)>& which);
 
  private:
   struct State;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "engine/data/array.h"
+#include "engine/train/initialise.h"
 #include "kernels/error.h"
 #include "kernels/nearest.h"
 
@@ -18,13 +19,6 @@ namespace {
 }
 
 bool is_weight(const Value& value) { return value.role == Role::parameter || value.role == Role::buffer; }
-
-std::vector<std::string> weight_names(const Graph& graph) {
-  std::vector<std::string> names;
-  for (const Value& value : graph.values())
-    if (!value.producer && is_weight(value)) names.push_back(value.name);
-  return names;
-}
 
 void check_tensor(const NamedTensor& tensor, const Value& value, const std::string& path) {
   const auto dims = std::span(value.shape.dim).first(static_cast<std::size_t>(value.shape.rank));
@@ -39,6 +33,60 @@ void check_tensor(const NamedTensor& tensor, const Value& value, const std::stri
 }
 
 }  // namespace
+
+std::vector<std::string> weight_names(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const Value& value : graph.values())
+    if (!value.producer && is_weight(value)) names.push_back(value.name);
+  return names;
+}
+
+TensorFile read_weights(const std::string& path) {
+  try {
+    return read_safetensors(path);
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("model.weights: {}", error.what()));
+  }
+}
+
+TensorFile weights_file(const TrainerState& state, const std::vector<std::string>& names) {
+  TensorFile file;
+  for (const std::string& name : names) {
+    const auto tensor = std::find_if(state.tensors.begin(), state.tensors.end(), [&](const NamedTensor& t) { return t.name == name; });
+    if (tensor == state.tensors.end()) throw Error(fmt::format("the saved state has no '{}'", name));
+    file.tensors.push_back(*tensor);
+  }
+  return file;
+}
+
+TensorFile in_format(const TensorFile& file, Format format, std::int64_t& flushed) {
+  TensorFile result;
+  result.metadata = file.metadata;
+  for (const NamedTensor& tensor : file.tensors) {
+    const auto from = format_of_dtype(tensor.dtype);
+    if (!from || *from == Format::i32 || *from == format) {
+      result.tensors.push_back(tensor);
+      continue;
+    }
+    const std::vector<float> numbers = tensor.numbers();
+    NamedTensor rounded{tensor.name, dtype(format), tensor.shape, std::vector<std::byte>(numbers.size() * static_cast<std::size_t>(storage_bytes(format)))};
+    store(numbers, format, rounded.data.data());
+    const std::vector<float> stored = rounded.numbers();
+    std::int64_t overflowed = 0;
+    float greatest = 0.0f;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      flushed += numbers[i] != 0.0f && stored[i] == 0.0f ? 1 : 0;
+      if (!std::isfinite(numbers[i]) || std::isfinite(stored[i])) continue;
+      ++overflowed;
+      greatest = std::max(greatest, std::fabs(numbers[i]));
+    }
+    if (overflowed > 0)
+      throw UsageError(fmt::format("{} of {} numbers of '{}' are beyond the range of {} (the greatest is {:g}): export them as fp32 or bf16",
+                                   overflowed, numbers.size(), tensor.name, name(format), greatest));
+    result.tensors.push_back(std::move(rounded));
+  }
+  return result;
+}
 
 WeightsSummary check_weights(const TensorFile& file, const std::string& path, const Graph& graph, const Mode& mode, bool widen) {
   for (const NamedTensor& tensor : file.tensors) {

@@ -100,7 +100,7 @@ void run_narrow_columns(const Launch& launch, const LeadingShape& shape) {
   run_units(launch, shape.columns, x.elements * 16, [&](int, std::int64_t first, std::int64_t last, RoundingTally* const* tally) {
     for (std::int64_t c = first; c < last; ++c) {
       const float sum = narrow_sum(launch.arithmetic, shape.rows,
-                                   [&x, &shape, c](std::int64_t r) { return read_element<float>(x, r * shape.columns + c); });
+                                   [&x, &shape, c](std::int64_t r) { return read_element<float>(x, r * shape.columns + c); }, launch.inner);
       write_element(y, c, static_cast<T>(sum), tally[0]);
     }
   });

@@ -283,7 +283,7 @@ void run_kernel(const Launch& launch) {
   fold_column_chunks(sums, w.runs, w.kernel(), static_cast<int>(w.kernel()));
   RoundingTally tally;
   const bool counting = launch.counts != nullptr && launch.counts[0] != nullptr;
-  if (counting) begin_tally(tally);
+  if (counting) begin_tally(tally, *launch.counts[0]);
   Worker<T>{w, product_lines<T>(set), set, {}}.store(sums, launch.out[0], 0, w.kernel(), counting ? &tally : nullptr);
   if (!counting) return;
   finish_tally(tally);

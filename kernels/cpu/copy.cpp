@@ -36,7 +36,7 @@ void run_copy(const Launch& launch) {
   const Operands operands = operands_of("copy", launch, 1);
   const View& from = operands.read[0];
   const View& to = operands.write[0];
-  if (from.format == to.format && !observed(launch)) return move_items(launch, from, to);
+  if (from.format == to.format && observed(launch) == Looked::at_nothing) return move_items(launch, from, to);
   const CopyBody<T> body;
   run_tiles<T>(launch, operands, 1, map_tile<T, CopyBody<T>, 1>, &body);
 }

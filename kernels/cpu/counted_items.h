@@ -34,14 +34,17 @@ void for_each_item(const Launch& launch, int threads, std::int64_t items, Roundi
     for (std::int64_t run = next++; run < runs; run = next++) {
       for (int o = 0; counting && o < launch.out_count; ++o) {
         slots[o] = launch.counts[o] != nullptr ? &tally[o] : nullptr;
-        if (slots[o] != nullptr) begin_tally(tally[o]);
+        if (slots[o] != nullptr) begin_tally(tally[o], *launch.counts[o]);
       }
       for (std::int64_t item = items * run / runs; item < items * (run + 1) / runs; ++item)
         body(thread, item, static_cast<RoundingTally* const*>(slots));
       for (int o = 0; o < launch.out_count; ++o) {
         if (slots[o] == nullptr) continue;
         finish_tally(tally[o]);
-        counts[run * most_item_outputs + o] = tally[o].counts;
+        RoundingCounts& kept = counts[run * most_item_outputs + o];
+        kept.range_only = tally[o].counts.range_only;
+        clear_counts(kept);
+        merge_counts(kept, tally[o].counts);
       }
     }
   });

@@ -64,7 +64,7 @@ void run_forward(const Launch& launch) {
   const std::int64_t counted = counted_targets(forward.target, shape.rows, forward.ignore);
   if constexpr (format_of<T>() == Format::fp32) {
     if (!launch.arithmetic.standard()) {
-      const float sum = narrow_sum(launch.arithmetic, shape.rows, [=](std::int64_t row) { return loss[row]; });
+      const float sum = narrow_sum(launch.arithmetic, shape.rows, [=](std::int64_t row) { return loss[row]; }, launch.inner);
       return write_observed(launch, 0, view_of(launch.out[0]), narrow_mean(launch.arithmetic, sum, counted));
     }
   }

@@ -42,12 +42,12 @@ std::size_t backward_workspace(const Launch& launch) {
 
 /// `length` columns of one row of the table from `positions` rows of the gradient, every sum by itself.
 template <class T>
-void narrow_row(const Arithmetic& arithmetic, const View& dy, std::int64_t pitch, std::int64_t column, const std::int64_t* position,
+void narrow_row(const Launch& launch, const View& dy, std::int64_t pitch, std::int64_t column, const std::int64_t* position,
                 std::int64_t positions, int length, T* sum) {
   for (int i = 0; i < length; ++i)
-    sum[i] = static_cast<T>(narrow_sum(arithmetic, positions, [&dy, pitch, column, position, i](std::int64_t k) {
+    sum[i] = static_cast<T>(narrow_sum(launch.arithmetic, positions, [&dy, pitch, column, position, i](std::int64_t k) {
       return read_element<float>(dy, position[k] * pitch + column + i);
-    }));
+    }, launch.inner));
 }
 
 template <class T>
@@ -73,7 +73,7 @@ void run_backward(const Launch& launch) {
                 const int length = smaller(n - column, gradient_columns);
                 for (int i = 0; i < length; ++i) sum.value[i] = T(0);
                 if (format_of<T>() == Format::fp32 && !launch.arithmetic.standard()) {
-                  narrow_row(launch.arithmetic, dy, n, column, position + start[row], start[row + 1] - start[row], length, sum.value);
+                  narrow_row(launch, dy, n, column, position + start[row], start[row + 1] - start[row], length, sum.value);
                   write_tile(dtable, row * n + column, length, sum.value, tally[0]);
                   continue;
                 }

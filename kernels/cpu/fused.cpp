@@ -35,6 +35,8 @@ struct Chain {
   std::int64_t length = tile_length;           ///< of a run
   std::size_t shared_bytes = 0;                ///< scratch of the stages themselves
   float* scratch = nullptr;                    ///< of the threads
+  RoundingTally* tallies = nullptr;            ///< behind a product, range only: [thread][output]; null: nobody looks
+  RoundingCounts* counts[max_counted] = {};    ///< of all outputs, null where nobody looks
 
   std::size_t slot_floats() const { return padded(length); }
   std::size_t thread_floats() const { return slot_floats() * static_cast<std::size_t>(slots); }
@@ -100,8 +102,12 @@ void round_in_place(Format format, std::int64_t n, float* values, RoundingTally*
   for (std::int64_t done = 0; done < n; done += tile_length) {
     const int length = smaller(n - done, tile_length);
     float* x = values + done;
+    if (tally != nullptr && range_only(*tally)) {
+      count_range(x, length, static_cast<float>(info(format).overflow_threshold), *tally);
+      if (format == Format::fp32) continue;
+    }
     narrow_tile(format, x, raw, static_cast<std::size_t>(length));
-    if (tally == nullptr) {
+    if (tally == nullptr || range_only(*tally)) {
       widen_tile(format, raw, x, static_cast<std::size_t>(length));
       continue;
     }
@@ -152,9 +158,14 @@ void run_links(const Chain& chain, int thread, std::int64_t begin, std::int64_t 
 }
 
 void run_epilogue(const void* context, int thread, std::int64_t begin, std::int64_t n, float* values) {
-  RoundingTally* none[max_counted] = {};
+  const Chain& chain = *static_cast<const Chain*>(context);
+  RoundingTally* tally[max_counted];
+  for (int o = 0; o < chain.outputs; ++o) {
+    const bool counted = chain.tallies != nullptr && chain.counts[o] != nullptr;
+    tally[o] = counted ? chain.tallies + thread * chain.outputs + o : nullptr;
+  }
   for (std::int64_t done = 0; done < n; done += tile_length) {
-    run_links(*static_cast<const Chain*>(context), thread, begin + done, smaller(n - done, tile_length), values + done, none);
+    run_links(chain, thread, begin + done, smaller(n - done, tile_length), values + done, tally);
   }
 }
 
@@ -172,6 +183,7 @@ std::size_t fused_workspace(const Launch& launch) {
     const Epilogue epilogue{run_epilogue, nullptr};
     Launch product = *fused.stages[0].launch;
     product.epilogue = &epilogue;
+    product.counts = nullptr;
     product.threads = launch.threads;
     bytes += fused.stages[0].kernel->workspace_bytes(product);
   }
@@ -193,6 +205,23 @@ bool gather_counts(const FusedLaunch& fused, RoundingCounts** counts) {
   return any;
 }
 
+/// Whoever works at a product's result is not known beforehand, and need not be: ranges are added up in any order.
+void begin_ranges(Chain& chain, int threads, RoundingTally* tallies) {
+  if (tallies == nullptr) fail("fused", "a product with counts has to be launched alone");
+  chain.tallies = tallies;
+  for (int o = 0; o < chain.outputs; ++o) {
+    if (chain.counts[o] == nullptr) continue;
+    if (!chain.counts[o]->range_only) fail("fused", "a product with more than ranges counted has to be launched alone");
+    for (int t = 0; t < threads; ++t) begin_tally(tallies[t * chain.outputs + o], *chain.counts[o]);
+  }
+}
+
+void add_ranges(const Chain& chain, int threads) {
+  for (int t = 0; t < threads; ++t)
+    for (int o = 0; o < chain.outputs; ++o)
+      if (chain.counts[o] != nullptr) merge_counts(*chain.counts[o], chain.tallies[t * chain.outputs + o].counts);
+}
+
 void run_fused(const Launch& launch) {
   expect_workspace("fused", launch);
   const FusedLaunch& fused = *static_cast<const FusedLaunch*>(launch.params);
@@ -206,20 +235,23 @@ void run_fused(const Launch& launch) {
     if (functions->scratch_bytes != nullptr) memory += (functions->scratch_bytes(*fused.stages[i].launch) + 63u) / 64u * 64u;
   }
   chain.scratch = reinterpret_cast<float*>(memory);
-  RoundingCounts* counts[max_counted] = {};
-  const bool counting = gather_counts(fused, counts);
+  const bool counting = gather_counts(fused, chain.counts);
   if (chain.product) {
-    if (counting) fail("fused", "a product with counts has to be launched alone");
+    const int threads = launch.threads < 1 ? 1 : launch.threads;
+    if (counting) begin_ranges(chain, threads, fused.tallies);
     const Epilogue epilogue{run_epilogue, &chain};
     Launch product = *fused.stages[0].launch;
     product.epilogue = &epilogue;
     product.workspace = memory + thread_bytes(launch, chain);
     product.threads = launch.threads;
-    return fused.stages[0].kernel->run(product);
+    product.counts = nullptr;   // they are the chain's
+    fused.stages[0].kernel->run(product);
+    if (counting) add_ranges(chain, threads);
+    return;
   }
   Launch counted = launch;
   counted.out_count = chain.outputs;
-  counted.counts = counting ? counts : nullptr;
+  counted.counts = counting ? chain.counts : nullptr;
   const std::int64_t runs = chain.length == 0 ? 0 : (chain.elements + chain.length - 1) / chain.length;
   run_units(counted, runs, chain.elements * chain.cost,
             [&](int thread, std::int64_t first, std::int64_t last, RoundingTally* const* tally) {

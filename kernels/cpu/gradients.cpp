@@ -62,7 +62,7 @@ Unscale<T> unscaling(const Launch& one) {
 /// Whether storing the unscaled gradient would change nothing and nobody counts it.
 template <class T>
 bool only_checks(const Launch& one, const Operands& operands) {
-  return one.state->inverse_scale == 1.0f && one.in[0].data == one.out[0].data && direct<T>(operands.write[0]) && !observed(one);
+  return one.state->inverse_scale == 1.0f && one.in[0].data == one.out[0].data && direct<T>(operands.write[0]) && observed(one) == Looked::at_nothing;
 }
 
 template <class T>
@@ -110,10 +110,10 @@ void run_narrow_norm(const Launch& launch, T* norms) {
     const float sum = narrow_sum(launch.arithmetic, view.elements, [&view](std::int64_t e) {
       const float g = read_element<float>(view, e);
       return g * g;
-    });
+    }, launch.inner);
     norms[i] = static_cast<T>(rounded_to(launch.arithmetic.accumulate, math::sqrt(sum)));
   }
-  finish_norm(launch, norms, NarrowTeam(launch.arithmetic), 0);
+  finish_norm(launch, norms, NarrowTeam(launch.arithmetic, launch.inner), 0);
 }
 
 template <class T>

@@ -17,12 +17,13 @@ struct Forward {
   View mean;
   View rstd;
   Arithmetic arithmetic;  ///< of the sums, where it is not the default
+  RoundingCounts* inner;
 };
 
 template <class T>
 void narrow_forward_function(const void* pointer, const RunArgs<T>& a) {
   const Forward<T>& f = *static_cast<const Forward<T>*>(pointer);
-  const Moments<T> moments = layer_norm_row(NarrowTeam(f.arithmetic), a.in[0], f.gamma, f.beta, a.out[0], a.n, f.epsilon);
+  const Moments<T> moments = layer_norm_row(NarrowTeam(f.arithmetic, f.inner), a.in[0], f.gamma, f.beta, a.out[0], a.n, f.epsilon);
   write_element(f.mean, a.row, moments.mean, a.tally[1]);
   write_element(f.rstd, a.row, moments.rstd, a.tally[2]);
 }
@@ -55,6 +56,7 @@ Forward<T> make_forward(const Launch& launch, T* scratch) {
   forward.mean = broadcast_view(operation, launch.out[1], shape.outer);
   forward.rstd = broadcast_view(operation, launch.out[2], shape.outer);
   forward.arithmetic = launch.arithmetic;
+  forward.inner = launch.inner;
   return forward;
 }
 

@@ -104,10 +104,15 @@ class Worker {
   const void* packed_ = nullptr;  ///< where the stripe begins that is packed
 };
 
+void start_counts(RoundingCounts& c, const RoundingCounts& into) {
+  c.range_only = into.range_only;
+  clear_counts(c);
+}
+
 /// A run of blocks with a tally of its own.
 __attribute__((noinline)) void run_counted(const MatmulWork& w, Worker& worker, std::int64_t run, std::int64_t runs) {
   RoundingTally tally;
-  begin_tally(tally);
+  begin_tally(tally, w.counts[run]);
   worker.run(w.tasks() * run / runs, w.tasks() * (run + 1) / runs, &tally);
   finish_tally(tally);
   merge_counts(w.counts[run], tally.counts);
@@ -127,7 +132,7 @@ void run_matmul(const Launch& launch) {
   copy_dense(launch, p.b, w.b_copy, lines, team);
   RoundingCounts* counts = launch.counts != nullptr ? launch.counts[0] : nullptr;
   const std::int64_t pieces = counts != nullptr ? std::min(most_tallies, w.tasks()) : w.tasks();
-  for (std::int64_t i = 0; counts != nullptr && i < pieces; ++i) w.counts[i] = RoundingCounts{};
+  for (std::int64_t i = 0; counts != nullptr && i < pieces; ++i) start_counts(w.counts[i], *counts);
   for (int t = 0; t < w.threads; ++t) new (w.shares + t) WorkShare;
   deal(w.shares, w.threads, pieces);
   on_team(launch, w.threads, [&](int thread) {

@@ -82,7 +82,7 @@ void run(const Launch& launch) {
   for (std::int64_t row = 0; row < p.products() * p.m; ++row) multiply_row(w, row);
   RoundingCounts* counts = launch.counts != nullptr ? launch.counts[0] : nullptr;
   RoundingTally tally;
-  if (counts != nullptr) begin_tally(tally);
+  if (counts != nullptr) begin_tally(tally, *counts);
   for (std::int64_t row = 0; row < p.products() * p.m; ++row) {
     const std::int64_t product = row / p.m;
     const std::int64_t at = p.c.offset(product / p.batch[1], product % p.batch[1]) + row % p.m * p.c.row_stride;

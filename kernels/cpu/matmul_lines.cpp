@@ -71,10 +71,15 @@ ULPSCOPE_BODY void round_line(const T* from, Format format, void* line, std::int
 template <class T, Format F>
 ULPSCOPE_BODY void count_line(const T* from, std::int64_t n, RoundingTally& tally) {
   const T least_normal = static_cast<T>(info(F).min_normal);
+  const T limit = static_cast<T>(info(F).overflow_threshold);
   T after[count_block_elements];
   for (std::int64_t start = 0; start < n; start += count_block_elements) {
     const auto length = static_cast<int>(n - start < count_block_elements ? n - start : count_block_elements);
     const T* before = from + start;
+    if (range_only(tally)) {
+      count_range(before, length, limit, tally);
+      continue;
+    }
     for (int i = 0; i < length; ++i) after[i] = widened<T, F>(Storage<F>::round(before[i]), false);
     count_block(before, static_cast<const T*>(after), length, least_normal, tally);
   }

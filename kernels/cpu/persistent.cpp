@@ -14,11 +14,32 @@ void run_ema(const Launch& launch) {
   run_tiles<T>(launch, operands, 1, map_tile<T, EmaBody<T>, 2>, &body);
 }
 
+/// Gradients, not zero, that the sum they are added to is too coarse to take.
+template <class T>
+std::int64_t lost_additions(const Operands& operands, const AccumulateBody<T>& body) {
+  if (body.first) return 0;
+  const View& to = operands.write[0];
+  Buffer<T> gradient, sum, added;
+  alignas(64) std::uint64_t raw[tile_length];
+  std::int64_t lost = 0;
+  for (std::int64_t begin = 0; begin < operands.elements; begin += tile_length) {
+    const int n = smaller(operands.elements - begin, tile_length);
+    read_tile(operands.read[0], begin, n, gradient.value);
+    read_tile(operands.read[1], begin, n, sum.value);
+    for (int i = 0; i < n; ++i) added.value[i] = body(begin + i, gradient.value[i], sum.value[i]);
+    narrow_tile(to.format, added.value, raw, static_cast<std::size_t>(n));
+    widen_tile(to.format, raw, added.value, static_cast<std::size_t>(n));
+    for (int i = 0; i < n; ++i) lost += gradient.value[i] != T(0) && added.value[i] == sum.value[i] ? 1 : 0;
+  }
+  return lost;
+}
+
 /// The accumulator is read only where there is something in it: a NaN of the last step stays behind.
 template <class T>
 void run_accumulate(const Launch& launch) {
   const Operands operands = operands_of("accumulate", launch, 2);
   const AccumulateBody<T> body = AccumulateBody<T>::make(launch.params, launch.state, operands.elements);
+  if (observed(launch) == Looked::at_everything) launch.counts[0]->lost_updates += lost_additions<T>(operands, body);
   run_tiles<T>(launch, operands, 1, map_tile<T, AccumulateBody<T>, 2>, &body);
 }
 

@@ -22,7 +22,7 @@ void run_all(const Launch& launch) {
   const View view = view_of(launch.in[0]);
   if constexpr (format_of<T>() == Format::fp32) {
     if (!launch.arithmetic.standard()) {
-      const float sum = narrow_sum(launch.arithmetic, view.elements, [&view](std::int64_t i) { return read_element<float>(view, i); });
+      const float sum = narrow_sum(launch.arithmetic, view.elements, [&view](std::int64_t i) { return read_element<float>(view, i); }, launch.inner);
       const float narrow = mean ? narrow_mean(launch.arithmetic, sum, view.elements) : sum;
       return write_observed(launch, 0, scalar_view(operation, launch.out[0]), narrow);
     }
@@ -44,7 +44,7 @@ void run_loss(const char* operation, const Launch& launch) {
       const Term term{};
       const float sum = narrow_sum(launch.arithmetic, views[0].elements, [&views, term](std::int64_t i) {
         return term(read_element<float>(views[0], i), read_element<float>(views[1], i));
-      });
+      }, launch.inner);
       return write_observed(launch, 0, scalar_view(operation, launch.out[0]),
                             narrow_mean(launch.arithmetic, sum, views[0].elements));
     }
@@ -69,6 +69,7 @@ void run_bce_with_logits(const Launch& launch) {
 struct RowSums {
   View result;
   Arithmetic arithmetic;
+  RoundingCounts* inner;
 };
 
 template <class T>
@@ -82,7 +83,7 @@ template <class T>
 void narrow_sum_row(const void* pointer, const RunArgs<T>& a) {
   const RowSums& sums = *static_cast<const RowSums*>(pointer);
   const T* x = a.in[0];
-  const T sum = NarrowTeam(sums.arithmetic).sum<T>(a.n, [=](std::int64_t i) { return x[i]; });
+  const T sum = NarrowTeam(sums.arithmetic, sums.inner).sum<T>(a.n, [=](std::int64_t i) { return x[i]; });
   write_element(sums.result, a.row, sum, a.tally[0]);
 }
 
@@ -102,7 +103,7 @@ void run_sum_trailing(const Launch& launch) {
   operands.reads = 1;
   operands.rows = shape.rows;
   operands.length = shape.length;
-  const RowSums sums = {broadcast_view(operation, launch.out[0], shape.outer), launch.arithmetic};
+  const RowSums sums = {broadcast_view(operation, launch.out[0], shape.outer), launch.arithmetic, launch.inner};
   const bool narrow = format_of<T>() == Format::fp32 && !launch.arithmetic.standard();
   run_rows(launch, operands, 1, static_cast<T*>(launch.workspace), narrow ? narrow_sum_row<T> : sum_row<T>, &sums);
 }

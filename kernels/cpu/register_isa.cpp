@@ -5,6 +5,7 @@ namespace ulpscope::cpu::ULPSCOPE_ISA {
 void register_kernels(KernelTable& table) {
   register_elementwise(table);
   register_copy(table);
+  register_observe(table);
   register_dropout(table);
   register_rows(table);
   register_layer_norm(table);

@@ -9,6 +9,7 @@ namespace ulpscope::cpu::ULPSCOPE_ISA {
 
 void register_elementwise(KernelTable& table);
 void register_copy(KernelTable& table);
+void register_observe(KernelTable& table);
 void register_dropout(KernelTable& table);
 void register_rows(KernelTable& table);
 void register_layer_norm(KernelTable& table);

@@ -15,12 +15,13 @@ struct Forward {
   T epsilon;
   View rstd;
   Arithmetic arithmetic;  ///< of the sum, where it is not the default
+  RoundingCounts* inner;
 };
 
 template <class T>
 void narrow_forward_function(const void* pointer, const RunArgs<T>& a) {
   const Forward<T>& f = *static_cast<const Forward<T>*>(pointer);
-  const T rstd = rms_norm_row(NarrowTeam(f.arithmetic), a.in[0], f.gamma, a.out[0], a.n, f.epsilon);
+  const T rstd = rms_norm_row(NarrowTeam(f.arithmetic, f.inner), a.in[0], f.gamma, a.out[0], a.n, f.epsilon);
   write_element(f.rstd, a.row, rstd, a.tally[1]);
 }
 
@@ -48,6 +49,7 @@ Forward<T> make_forward(const Launch& launch, T* scratch) {
   forward.epsilon = static_cast<T>(static_cast<const RmsNormParams*>(launch.params)->epsilon);
   forward.rstd = broadcast_view(operation, launch.out[1], shape.outer);
   forward.arithmetic = launch.arithmetic;
+  forward.inner = launch.inner;
   return forward;
 }
 

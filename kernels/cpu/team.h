@@ -36,32 +36,38 @@ inline int threads_for(const Launch& launch, std::int64_t work) {
   return threads < 1 ? 1 : static_cast<int>(threads);
 }
 
-inline bool observed(const Launch& launch) {
-  if (launch.counts == nullptr) return false;
-  for (int o = 0; o < launch.out_count; ++o) {
-    if (launch.counts[o] != nullptr) return true;
+enum class Looked { at_nothing, at_ranges, at_everything };
+
+inline Looked observed(const Launch& launch) {
+  Looked looked = Looked::at_nothing;
+  for (int o = 0; launch.counts != nullptr && o < launch.out_count; ++o) {
+    if (launch.counts[o] == nullptr) continue;
+    if (!launch.counts[o]->range_only) return Looked::at_everything;
+    looked = Looked::at_ranges;
   }
-  return false;
+  return looked;
 }
 
-/// One thread's tallies, and where they go.
+/// One thread's tallies, and where they go. Memory of what is not observed is not touched.
 struct Tallies {
-  RoundingTally tally[max_counted];
+  alignas(RoundingTally) unsigned char memory[max_counted * sizeof(RoundingTally)];
   RoundingTally* slot[max_counted];  ///< null: that output is not observed
 };
 
 inline void begin(Tallies& t, const Launch& launch) {
   for (int o = 0; o < max_counted; ++o) {
-    t.slot[o] = o < launch.out_count && launch.counts[o] != nullptr ? &t.tally[o] : nullptr;
-    if (t.slot[o] != nullptr) begin_tally(t.tally[o]);
+    t.slot[o] = nullptr;
+    if (o >= launch.out_count || launch.counts[o] == nullptr) continue;
+    t.slot[o] = reinterpret_cast<RoundingTally*>(t.memory) + o;
+    begin_tally(*t.slot[o], *launch.counts[o]);
   }
 }
 
 /// Moves the sums of a finished shard out of the tally.
 inline void take_sums(Tallies& t, ShardSums (*sums)[max_counted], int shard) {
   for (int o = 0; o < max_counted; ++o) {
-    if (t.slot[o] == nullptr) continue;
-    RoundingCounts& c = t.tally[o].counts;
+    if (t.slot[o] == nullptr || range_only(*t.slot[o])) continue;
+    RoundingCounts& c = t.slot[o]->counts;
     sums[shard][o] = {c.sum, c.sum_of_squares, c.sum_of_errors, c.sum_of_squared_errors};
     c.sum = c.sum_of_squares = c.sum_of_errors = c.sum_of_squared_errors = 0.0;
   }
@@ -70,14 +76,14 @@ inline void take_sums(Tallies& t, ShardSums (*sums)[max_counted], int shard) {
 inline void add_tallies(Tallies& t, const Launch& launch) {
   for (int o = 0; o < max_counted; ++o) {
     if (t.slot[o] == nullptr) continue;
-    finish_tally(t.tally[o]);
-    merge_counts(*launch.counts[o], t.tally[o].counts);
+    finish_tally(*t.slot[o]);
+    merge_counts(*launch.counts[o], t.slot[o]->counts);
   }
 }
 
 inline void add_sums(const ShardSums (*sums)[max_counted], int shards, const Launch& launch) {
   for (int o = 0; o < launch.out_count && o < max_counted; ++o) {
-    if (launch.counts[o] == nullptr) continue;
+    if (launch.counts[o] == nullptr || launch.counts[o]->range_only) continue;
     RoundingCounts& c = *launch.counts[o];
     for (int s = 0; s < shards; ++s) {
       c.sum += sums[s][o].sum;
@@ -108,15 +114,39 @@ __attribute__((noinline)) void run_observed(const Launch& launch, std::int64_t u
   add_sums(sums, shards, launch);
 }
 
+/// Ranges can be added up in any order: each thread takes one run of units, as if nobody looked. A team of one would allocate.
+template <class Work>
+__attribute__((noinline)) void run_ranges(const Launch& launch, std::int64_t units, int threads, const Work& work) {
+  if (threads == 1) {
+    Tallies tallies;
+    begin(tallies, launch);
+    work(0, 0, units, tallies.slot);
+    return add_tallies(tallies, launch);
+  }
+#pragma omp parallel num_threads(launch.threads)
+  {
+    const int thread = omp_get_thread_num();
+    const std::int64_t team = omp_get_num_threads() < threads ? omp_get_num_threads() : threads;
+    if (thread < team) {
+      Tallies tallies;
+      begin(tallies, launch);
+      work(thread, units * thread / team, units * (thread + 1) / team, tallies.slot);
+#pragma omp critical
+      add_tallies(tallies, launch);
+    }
+  }
+}
+
 /// work(thread, first, last, tally): units [first, last) by one thread; tally[o] is where output o is counted, or null.
 /// `elements` is the work as threads_for counts it. thread < launch.threads.
 template <class Work>
 inline void run_units(const Launch& launch, std::int64_t units, std::int64_t elements, const Work& work) {
   if (units <= 0) return;
-  const bool watched = observed(launch);
-  const std::int64_t wanted = threads_for(launch, watched ? elements * 4 : elements);
+  const Looked looked = observed(launch);
+  const std::int64_t wanted = threads_for(launch, looked == Looked::at_everything ? elements * 4 : elements);
   const int threads = static_cast<int>(wanted < units ? wanted : units);
-  if (watched) return run_observed(launch, units, threads, work);
+  if (looked == Looked::at_ranges) return run_ranges(launch, units, threads, work);
+  if (looked == Looked::at_everything) return run_observed(launch, units, threads, work);
   RoundingTally* none[max_counted] = {};
   if (threads == 1) return work(0, 0, units, none);
 #pragma omp parallel num_threads(launch.threads)
@@ -133,7 +163,7 @@ template <class T>
 inline void write_observed(const Launch& launch, int o, const View& view, T value) {
   if (launch.counts == nullptr || launch.counts[o] == nullptr) return write_element(view, 0, value);
   RoundingTally tally;
-  begin_tally(tally);
+  begin_tally(tally, *launch.counts[o]);
   write_element(view, 0, value, &tally);
   finish_tally(tally);
   merge_counts(*launch.counts[o], tally.counts);

@@ -169,6 +169,10 @@ __attribute__((noinline)) void write_tile(const View& v, std::int64_t begin, int
   if (tally == nullptr) {
     if (place != reinterpret_cast<const char*>(values))
       narrow_tile(v.format, values, place, static_cast<std::size_t>(n));
+  } else if (range_only(*tally)) {
+    count_range(values, n, static_cast<T>(info(v.format).overflow_threshold), *tally);
+    if (place != reinterpret_cast<const char*>(values))
+      narrow_tile(v.format, values, place, static_cast<std::size_t>(n));
   } else {
     Buffer<T> after;
     narrow_tile(v.format, values, place, static_cast<std::size_t>(n));
@@ -188,10 +192,10 @@ inline const T* read_run(const View& v, std::int64_t begin, std::int64_t n, T* s
   return scratch;
 }
 
-/// Where a run is to be computed: in the view's memory if possible and not observed, else in `scratch`.
+/// Where a run is to be computed: in the view's memory if possible and not observed (but for its range), else in `scratch`.
 template <class T>
 inline T* write_place(const View& v, std::int64_t begin, T* scratch, const RoundingTally* tally) {
-  return direct<T>(v) && tally == nullptr ? reinterpret_cast<T*>(v.data) + begin : scratch;
+  return direct<T>(v) && (tally == nullptr || range_only(*tally)) ? reinterpret_cast<T*>(v.data) + begin : scratch;
 }
 
 /// Stores what was computed at write_place.

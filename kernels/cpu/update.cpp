@@ -91,7 +91,7 @@ void run_sgd(const Launch& launch) {
   const SgdParams& params = *static_cast<const SgdParams*>(launch.params);
   const bool momentum = launch.out_count > (params.numerics.rounding == UpdateRounding::kahan ? 2 : 1);
   if (!momentum && params.momentum != 0.0f) fail("sgd", "momentum needs a buffer as its second output");
-  if (!params.numerics.plain() || observed(launch)) {
+  if (!params.numerics.plain() || observed(launch) != Looked::at_nothing) {
     if (!may_commit(*launch.state)) return;
     const SgdBody<T> body = SgdBody<T>::make(launch.params, launch.state, 0);
     return run_update<T>("sgd", launch, {.numerics = params.numerics, .stream = {}, .body = &body,
@@ -163,7 +163,7 @@ void adamw_operations(const Update<T>& u, UpdateTile<T>& t) {
 template <class T>
 void run_adamw(const Launch& launch) {
   const AdamWParams& params = *static_cast<const AdamWParams*>(launch.params);
-  if (!params.numerics.plain() || observed(launch)) {
+  if (!params.numerics.plain() || observed(launch) != Looked::at_nothing) {
     if (!may_commit(*launch.state)) return;
     const AdamWBody<T> body = AdamWBody<T>::make(launch.params, launch.state, 0);
     return run_update<T>("adamw", launch, {.numerics = params.numerics, .stream = {}, .body = &body,

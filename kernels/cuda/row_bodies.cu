@@ -173,10 +173,11 @@ __global__ void sort_kernel(const std::int32_t* index, std::int64_t n, std::int6
 
 template <class T>
 __global__ void count_kernel(const T* before, const T* after, int n, T least_normal, RoundingTally* tally) {
-  begin_tally(*tally);
+  begin_tally(*tally, RoundingCounts{});
   count_block(before, after, n, least_normal, *tally);
   finish_tally(*tally);
   merge_counts(tally->counts, tally->counts);
+  count_range(before, n, least_normal, *tally);
 }
 
 #define ULPSCOPE_INSTANTIATE(T)                                                                                \

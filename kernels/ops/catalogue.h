@@ -9,12 +9,15 @@
 //  * With counts, the output goes through round_and_count in place of the plain rounding: the same bits.
 //  * Counts are added to what is there (ops/rounding_counts.h). unscale_check and the optimizers observe their outputs too.
 //  * sum_all, mean_all, sum_leading, sum_trailing, the losses (their means), layer_norm, rms_norm, embedding_backward and
-//    global_norm honour Launch::arithmetic, in fp32: ops/narrow_sum.h.
+//    global_norm honour Launch::arithmetic, in fp32: ops/narrow_sum.h. They add to Launch::inner: elements is then the number of
+//    additions, overflowed that of addends and partial sums rounded to infinity, lost_updates that of additions that changed
+//    nothing, greatest_magnitude the greatest partial sum before rounding; the rest stays as it is.
 //  * "rows" are all dimensions but the last; rows of i32 and fp32 side results are contiguous.
 //
 // operation                    inputs                            outputs                     params
 // ---- element-wise: inputs broadcast to the output's shape
 // copy                         x                                 y                           -             cast, permute, slice, expand
+// observe                      x                                 x (only read)               -             counts what a tensor holds
 // add sub mul div maximum      a, b                              y                           -
 // scale                        x                                 y                           ScaleParams
 // scale_by_loss_scale          x                                 y = x * state.loss_scale    -
@@ -90,7 +93,8 @@
 //                                                                                                         state.gradient_norm, state.clip_coefficient
 // unscale_norm                 g...                              g... (in place), norm []    ClipParams    unscale_check and global_norm in one pass
 // ema                          buffer, x                         buffer                      EmaParams     buffer = (1 - momentum) buffer + momentum x
-// accumulate                   g, sum                            sum (in place)              AccumulateParams   state.micro_batch 0: sum = g, else sum += g
+// accumulate                   g, sum                            sum (in place)              AccumulateParams   state.micro_batch 0: sum = g, else sum += g; counted: also lost_updates,
+//                                                                                                         gradients that change nothing
 // commit_buffer                                                  buffer, committed           -             both read and written: committed = buffer if the
 //                                                                                                         step is committed, else buffer = committed
 // sgd                          g                                 p, buffer (with momentum)   SgdParams     first applied step: buffer = g, as PyTorch

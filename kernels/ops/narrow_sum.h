@@ -7,6 +7,7 @@
 #include "kernels/arithmetic.h"
 #include "kernels/formats/storage.h"
 #include "kernels/math/reduction_tree.h"
+#include "kernels/ops/rounding_counts.h"
 #include "kernels/ops/team.h"
 #include "kernels/portable.h"
 
@@ -24,30 +25,90 @@ ULPSCOPE_BODY float rounded_to(Format format, float x) {
   }
 }
 
-template <Format F>
-struct NarrowAdd : math::TreeAdd {
-  ULPSCOPE_BODY float combine(float a, float b) { return rounded_to(F, a + b); }
+/// A partial sum, and what was lost on the way to it.
+struct CountedSum {
+  float value;
+  std::int64_t additions;
+  std::int64_t overflowed;  ///< roundings, of addends too, that made a finite number infinite
+  std::int64_t lost;        ///< additions of two finite numbers, not zero, that changed nothing
+  float greatest;           ///< magnitude of the finite partial sums, before rounding
+
+  ULPSCOPE_MEMBER CountedSum() : CountedSum(0.0f) {}
+  ULPSCOPE_MEMBER explicit CountedSum(float x) : value(x), additions(0), overflowed(0), lost(0), greatest(0.0f) {}
+  ULPSCOPE_MEMBER explicit CountedSum(double x) : CountedSum(static_cast<float>(x)) {}
 };
 
+namespace narrow {
+
+ULPSCOPE_BODY bool finite(float x) { return x - x == 0.0f; }
+ULPSCOPE_BODY float magnitude(float x) { return x < 0.0f ? -x : x; }
+
+/// What rounding `exact` to `rounded` did.
+ULPSCOPE_BODY void note(CountedSum& sum, float exact, float rounded) {
+  if (!finite(exact)) return;
+  if (magnitude(exact) > sum.greatest) sum.greatest = magnitude(exact);
+  if (!finite(rounded)) ++sum.overflowed;
+}
+
 template <Format F, class Load>
-ULPSCOPE_BODY float narrow_serial(std::int64_t n, Load load) {
-  float sum = 0.0f;
+ULPSCOPE_BODY float addend(Load load, std::int64_t i, const float*) {
+  return rounded_to(F, load(i));
+}
+template <Format F, class Load>
+ULPSCOPE_BODY CountedSum addend(Load load, std::int64_t i, const CountedSum*) {
+  const float exact = load(i);
+  CountedSum sum(rounded_to(F, exact));
+  note(sum, exact, sum.value);
+  return sum;
+}
+
+}  // namespace narrow
+
+template <Format F>
+struct NarrowAdd {
+  template <class Sum>
+  ULPSCOPE_BODY Sum identity() {
+    return Sum(-0.0f);
+  }
+  template <class Sum>
+  ULPSCOPE_BODY Sum empty() {
+    return Sum(0.0f);
+  }
+  ULPSCOPE_BODY float combine(float a, float b) { return rounded_to(F, a + b); }
+  ULPSCOPE_BODY CountedSum combine(const CountedSum& a, const CountedSum& b) {
+    const float exact = a.value + b.value;
+    CountedSum sum(rounded_to(F, exact));
+    sum.additions = a.additions + b.additions;
+    sum.overflowed = a.overflowed + b.overflowed;
+    sum.lost = a.lost + b.lost;
+    sum.greatest = a.greatest > b.greatest ? a.greatest : b.greatest;
+    narrow::note(sum, exact, sum.value);
+    if (a.value == 0.0f || b.value == 0.0f) return sum;  // an empty lane, or nothing to add
+    ++sum.additions;
+    if (narrow::finite(exact) && (sum.value == a.value || sum.value == b.value)) ++sum.lost;
+    return sum;
+  }
+};
+
+template <Format F, class Sum, class Load>
+ULPSCOPE_BODY Sum narrow_serial(std::int64_t n, Load load) {
+  Sum sum(0.0f);
   for (std::int64_t i = 0; i < n; ++i) sum = NarrowAdd<F>::combine(sum, load(i));
   return sum;
 }
 
 /// Neighbours are added as a binary counter counts: sums of 2^k elements wait at level k.
-template <Format F, class Load>
-ULPSCOPE_BODY float narrow_pairwise(std::int64_t n, Load load) {
-  float waiting[64];
+template <Format F, class Sum, class Load>
+ULPSCOPE_BODY Sum narrow_pairwise(std::int64_t n, Load load) {
+  Sum waiting[64];
   for (std::int64_t i = 0; i < n; ++i) {
-    float sum = load(i);
+    Sum sum = load(i);
     int level = 0;
     for (; (i >> level & 1) != 0; ++level) sum = NarrowAdd<F>::combine(waiting[level], sum);
     waiting[level] = sum;
   }
   bool any = false;
-  float sum = 0.0f;  // the odd ones, carried upwards
+  Sum sum(0.0f);  // the odd ones, carried upwards
   for (int level = 0; level < 63; ++level) {
     if ((n >> level & 1) == 0) continue;
     sum = any ? NarrowAdd<F>::combine(waiting[level], sum) : waiting[level];
@@ -56,41 +117,64 @@ ULPSCOPE_BODY float narrow_pairwise(std::int64_t n, Load load) {
   return sum;
 }
 
-template <Format F, class Load>
-ULPSCOPE_BODY float narrow_lanes32(std::int64_t n, Load load) {
-  if (n <= 0) return 0.0f;
-  float lane[32];
-  for (int l = 0; l < 32; ++l) lane[l] = -0.0f;
+template <Format F, class Sum, class Load>
+ULPSCOPE_BODY Sum narrow_lanes32(std::int64_t n, Load load) {
+  if (n <= 0) return Sum(0.0f);
+  Sum lane[32];
+  for (int l = 0; l < 32; ++l) lane[l] = Sum(-0.0f);
   for (std::int64_t i = 0; i < n; ++i) lane[i % 32] = NarrowAdd<F>::combine(lane[i % 32], load(i));
   return math::tree_fold_lanes<NarrowAdd<F>>(lane, std::int64_t{32});
 }
 
-template <Format F, class Load>
-ULPSCOPE_BODY float narrow_sum_in(SumOrder order, std::int64_t n, Load load) {
-  const auto addend = [=](std::int64_t i) { return rounded_to(F, load(i)); };
+template <Format F, class Sum, class Load>
+ULPSCOPE_BODY Sum narrow_sum_in(SumOrder order, std::int64_t n, Load load) {
+  const auto addend = [=](std::int64_t i) { return narrow::addend<F>(load, i, static_cast<const Sum*>(nullptr)); };
   switch (order) {
     case SumOrder::serial:
-      return narrow_serial<F>(n, addend);
+      return narrow_serial<F, Sum>(n, addend);
     case SumOrder::pairwise:
-      return narrow_pairwise<F>(n, addend);
+      return narrow_pairwise<F, Sum>(n, addend);
     case SumOrder::lanes32:
-      return narrow_lanes32<F>(n, addend);
+      return narrow_lanes32<F, Sum>(n, addend);
     default:
-      return math::tree_reduce<NarrowAdd<F>, float>(n, addend);
+      return math::tree_reduce<NarrowAdd<F>, Sum>(n, addend);
   }
 }
 
-/// load(i) returns element i as float.
-template <class Load>
-ULPSCOPE_BODY float narrow_sum(const Arithmetic& arithmetic, std::int64_t n, Load load) {
+/// Sum: float, or CountedSum; the value is the same.
+template <class Sum, class Load>
+ULPSCOPE_BODY Sum narrow_sum_as(const Arithmetic& arithmetic, std::int64_t n, Load load) {
   switch (arithmetic.accumulate) {
     case Format::fp16:
-      return narrow_sum_in<Format::fp16>(arithmetic.order, n, load);
+      return narrow_sum_in<Format::fp16, Sum>(arithmetic.order, n, load);
     case Format::bf16:
-      return narrow_sum_in<Format::bf16>(arithmetic.order, n, load);
+      return narrow_sum_in<Format::bf16, Sum>(arithmetic.order, n, load);
     default:
-      return narrow_sum_in<Format::fp32>(arithmetic.order, n, load);
+      return narrow_sum_in<Format::fp32, Sum>(arithmetic.order, n, load);
   }
+}
+
+/// Adds what a sum lost to the counts of a launch (Launch::inner): integers and a maximum, in any order the same.
+ULPSCOPE_BODY void add_inner(RoundingCounts& counts, const CountedSum& sum) {
+#if defined(_OPENMP) && !defined(__CUDACC__)
+#pragma omp critical
+#endif
+  {
+    counts.elements += sum.additions;
+    counts.overflowed += sum.overflowed;
+    counts.lost_updates += sum.lost;
+    if (static_cast<double>(sum.greatest) > counts.greatest_magnitude)
+      counts.greatest_magnitude = static_cast<double>(sum.greatest);
+  }
+}
+
+/// load(i) returns element i as float. inner: null, or where it is counted what the sum loses.
+template <class Load>
+ULPSCOPE_BODY float narrow_sum(const Arithmetic& arithmetic, std::int64_t n, Load load, RoundingCounts* inner = nullptr) {
+  if (inner == nullptr) return narrow_sum_as<float>(arithmetic, n, load);
+  const CountedSum sum = narrow_sum_as<CountedSum>(arithmetic, n, load);
+  add_inner(*inner, sum);
+  return sum.value;
 }
 
 /// sum / count, both rounded to the scalar format first: in fp16 a count of 65520 is infinite and the mean 0.
@@ -101,11 +185,12 @@ ULPSCOPE_BODY float narrow_mean(const Arithmetic& arithmetic, float sum, std::in
 /// A team of one whose sums are narrow: row bodies written for a team need no second version.
 struct NarrowTeam : SerialTeam {
   Arithmetic arithmetic;
-  ULPSCOPE_MEMBER explicit NarrowTeam(const Arithmetic& a) : arithmetic(a) {}
+  RoundingCounts* inner;  ///< null: nobody looks
+  ULPSCOPE_MEMBER explicit NarrowTeam(const Arithmetic& a, RoundingCounts* counts = nullptr) : arithmetic(a), inner(counts) {}
 
   template <class T, class F>
   ULPSCOPE_MEMBER T sum(std::int64_t n, F f) const {
-    return static_cast<T>(narrow_sum(arithmetic, n, [=](std::int64_t i) { return static_cast<float>(f(i)); }));
+    return static_cast<T>(narrow_sum(arithmetic, n, [=](std::int64_t i) { return static_cast<float>(f(i)); }, inner));
   }
 };
 

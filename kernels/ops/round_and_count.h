@@ -116,6 +116,47 @@ ULPSCOPE_BODY void count_patterns(const T* before, const T* after, int n, T leas
   if (greatest_value > c.greatest_magnitude) c.greatest_magnitude = greatest_value;
 }
 
+/// The same, but only what RoundingCounts::range_only asks for; without the values after rounding. limit: the least magnitude that
+/// is not finite after it.
+template <class T>
+ULPSCOPE_BODY void count_range(const T* before, int n, T limit, RoundingCounts& c) {
+  using L = Layout<T>;
+  using Int = std::make_signed_t<typename L::Bits>;
+  const Int infinity = static_cast<Int>(L::infinity);
+  const Int first_lost = static_cast<Int>(bits_of(limit));
+  Int greatest = 0;
+  for (int i = 0; i < n; ++i) {
+    const Int a = static_cast<Int>(bits_of(before[i]) & L::magnitude);
+    greatest = a > greatest ? a : greatest;
+  }
+  c.elements += n;
+  if (greatest >= first_lost) {   // seldom: who is not finite, and who will not be
+    Int nan = 0, positive = 0, infinite = 0, lost = 0;
+    greatest = 0;
+    for (int i = 0; i < n; ++i) {
+      const Int bits = static_cast<Int>(bits_of(before[i]));
+      const Int a = bits & static_cast<Int>(L::magnitude);
+      nan += static_cast<Int>(a > infinity);
+      positive += static_cast<Int>(bits == infinity);
+      infinite += static_cast<Int>(a == infinity);
+      lost += static_cast<Int>(a >= first_lost);
+      const Int finite = a & -static_cast<Int>(a < infinity);
+      greatest = finite > greatest ? finite : greatest;
+    }
+    c.nan += nan;
+    c.positive_infinity += positive;
+    c.negative_infinity += infinite - positive;
+    c.overflowed += lost - nan - infinite;
+  }
+  double value = 0.0;
+  if constexpr (sizeof(T) == 4) {
+    value = static_cast<double>(float_from_bits(static_cast<std::uint32_t>(greatest)));
+  } else {
+    value = double_from_bits(static_cast<std::uint64_t>(greatest));
+  }
+  if (value > c.greatest_magnitude) c.greatest_magnitude = value;
+}
+
 inline constexpr int sum_lanes = 16;
 
 template <class T>
@@ -179,22 +220,34 @@ ULPSCOPE_BODY void clear_bins(RoundingTally& tally) {
   tally.pending = 0;
 }
 
-/// Starts a tally.
-ULPSCOPE_BODY void begin_tally(RoundingTally& tally) {
-  tally.counts = RoundingCounts{};
-  clear_bins(tally);
+/// Starts a tally of what `into`, to which it will be added, asks for. Where that is the range alone, the rest of the tally is not
+/// even written.
+ULPSCOPE_BODY void begin_tally(RoundingTally& tally, const RoundingCounts& into) {
+  tally.counts.range_only = into.range_only;
+  clear_counts(tally.counts);
+  if (!into.range_only) clear_bins(tally);
 }
 
 /// Ends a run of blocks: tally.counts is complete.
 ULPSCOPE_BODY void finish_tally(RoundingTally& tally) {
+  if (tally.counts.range_only) return;
   for (int bin = 0; bin < histogram_bins; ++bin) {
     for (int copy = 0; copy < 4; ++copy) tally.counts.histogram[bin] += tally.bins[copy][bin];
   }
   clear_bins(tally);
 }
 
+/// Whether a tally is content with count_range, which needs no values after rounding.
+ULPSCOPE_BODY bool range_only(const RoundingTally& tally) { return tally.counts.range_only; }
+
+/// Counts n values before a rounding to nearest. limit: the format's overflow threshold, as T.
+template <class T>
+ULPSCOPE_BODY void count_range(const T* before, int n, T limit, RoundingTally& tally) {
+  counting::count_range(before, n, limit, tally.counts);
+}
+
 /// Counts one block of n <= count_block_elements values before and after rounding (both widened to T).
-/// least_normal: the least normal magnitude of the format rounded to.
+/// least_normal: the least normal magnitude of the format rounded to. Not for a tally that is range_only.
 template <class T>
 ULPSCOPE_BODY void count_block(const T* before, const T* after, int n, T least_normal, RoundingTally& tally) {
   counting::count_patterns(before, after, n, least_normal, tally.counts);

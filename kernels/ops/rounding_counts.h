@@ -16,6 +16,9 @@ inline constexpr int histogram_bins = histogram_highest_exponent - histogram_low
 /// (the micro-batches of a step) may be gathered in one. "Before" and "after" refer to the rounding into the storage
 /// format. The sums of doubles have a fixed order: the same bits for any number of threads and any instruction set.
 struct RoundingCounts {
+  /// Set by whoever asks: only elements, nan, the infinities, overflowed and greatest_magnitude are counted, which costs a pass
+  /// over the values and no more; everything else stays 0. Such counts can be added in any order.
+  bool range_only = false;
   std::int64_t elements = 0;
   std::int64_t nan = 0;                ///< before
   std::int64_t positive_infinity = 0;  ///< before
@@ -24,7 +27,7 @@ struct RoundingCounts {
   std::int64_t flushed = 0;            ///< nonzero before, zero after
   std::int64_t subnormal = 0;          ///< after: nonzero and below the format's least normal magnitude
   std::int64_t zero = 0;               ///< before
-  std::int64_t lost_updates = 0;       ///< weights, as an optimizer stores them: the update was not zero and changed nothing
+  std::int64_t lost_updates = 0;       ///< weights, as an optimizer stores them, and accumulators: what was added was not zero and changed nothing
   double least_magnitude = 0.0;        ///< before: of nonzero finite elements; 0 if there is none
   double greatest_magnitude = 0.0;     ///< before: of finite elements
   double sum = 0.0;                    ///< before: of finite elements
@@ -43,13 +46,25 @@ ULPSCOPE_BODY std::int64_t finite_elements(const RoundingCounts& c) {
   return c.elements - c.nan - c.positive_infinity - c.negative_infinity;
 }
 
-/// Adds the counts of `from` to `to`.
+/// Back to nothing; what is asked for stays.
+ULPSCOPE_BODY void clear_counts(RoundingCounts& c) {
+  if (!c.range_only) {
+    c = RoundingCounts{};
+    return;
+  }
+  c.elements = c.nan = c.positive_infinity = c.negative_infinity = c.overflowed = 0;
+  c.greatest_magnitude = 0.0;
+}
+
+/// Adds the counts of `from` to `to`. Only what `from` was asked for: the rest of it may be uninitialised.
 ULPSCOPE_BODY void merge_counts(RoundingCounts& to, const RoundingCounts& from) {
   to.elements += from.elements;
   to.nan += from.nan;
   to.positive_infinity += from.positive_infinity;
   to.negative_infinity += from.negative_infinity;
   to.overflowed += from.overflowed;
+  if (from.greatest_magnitude > to.greatest_magnitude) to.greatest_magnitude = from.greatest_magnitude;
+  if (from.range_only) return;
   to.flushed += from.flushed;
   to.subnormal += from.subnormal;
   to.zero += from.zero;
@@ -57,7 +72,6 @@ ULPSCOPE_BODY void merge_counts(RoundingCounts& to, const RoundingCounts& from) 
   if (from.least_magnitude != 0.0 && (to.least_magnitude == 0.0 || from.least_magnitude < to.least_magnitude)) {
     to.least_magnitude = from.least_magnitude;
   }
-  if (from.greatest_magnitude > to.greatest_magnitude) to.greatest_magnitude = from.greatest_magnitude;
   to.sum += from.sum;
   to.sum_of_squares += from.sum_of_squares;
   to.sum_of_errors += from.sum_of_errors;

@@ -34,7 +34,12 @@ struct Command {
 Action declare_run(CLI::App& app);
 Action declare_plan(CLI::App& app);
 Action declare_compare(CLI::App& app);
+Action declare_diagnose(CLI::App& app);
+Action declare_mend(CLI::App& app);
+Action declare_replay(CLI::App& app);
+Action declare_scale(CLI::App& app);
 Action declare_check(CLI::App& app);
+Action declare_export(CLI::App& app);
 Action declare_info(CLI::App& app);
 Action declare_devices(CLI::App& app);
 

@@ -4,9 +4,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <memory>
 #include <ostream>
 #include <sstream>
@@ -14,6 +11,7 @@
 #include "kernels/error.h"
 #include "profiler/cli/command.h"
 #include "profiler/cli/compare_text.h"
+#include "profiler/cli/output_file.h"
 #include "profiler/cli/program.h"
 #include "reports/export/exporter.h"
 #include "reports/run_file/reader.h"
@@ -26,33 +24,16 @@ struct CompareArguments {
   bool json = false;
   bool csv = false;
   std::string output;
+  bool force = false;
 };
 
-/// A mistyped -o must not cost a recording.
-void refuse_run_file(const std::string& path) {
-  try {
-    const reports::RunFileReader reader(path);
-  } catch (const Error&) {
-    return;
-  }
-  throw UsageError(
-      fmt::format("-o {}: that is a run file, and it is not replaced by a table; give another name", path));
-}
-
-void write_file(const std::string& path, const std::string& text) {
-  refuse_run_file(path);
-  std::ofstream out(path, std::ios::binary);
-  if (!out) throw UsageError(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
-  out << text << std::flush;
-  if (!out) throw Error(fmt::format("{} was not written to the end: {}", path, std::strerror(errno)));
-}
-
 int compare(const CompareArguments& arguments, const Invocation& call) {
+  if (!arguments.output.empty()) check_output_file(arguments.output, arguments.force, arguments.paths);
   const std::string text = comparison_text(arguments.paths, arguments.json ? "json" : arguments.csv ? "csv" : "text");
   if (arguments.output.empty()) {
     call.out << text;
   } else {
-    write_file(arguments.output, text);
+    write_output_file(arguments.output, text);
   }
   return exit_ok;
 }
@@ -77,6 +58,7 @@ Action declare_compare(CLI::App& app) {
   CLI::Option* json = app.add_flag("--json", arguments->json, "print JSON");
   app.add_flag("--csv", arguments->csv, "print CSV")->excludes(json);
   app.add_option("-o,--output", arguments->output, "write there instead of to the terminal")->type_name("FILE");
+  app.add_flag("--force", arguments->force, "replace that file if it is there");
   return [arguments](const Invocation& call) { return compare(*arguments, call); };
 }
 

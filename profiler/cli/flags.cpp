@@ -54,7 +54,7 @@ void refuse_output_dir(Settings&, const std::string&, const std::string& where) 
   throw UsageError(fmt::format("{}: a run is one file, not a folder: give it with -o NAME.ulp", where));
 }
 
-constexpr std::array<KeyFlag, 13> own_flags{{
+constexpr std::array<KeyFlag, 15> own_flags{{
     {"model", "KIND", "model.kind", "the model: gpt, llama, encoder, cnn, mlp, graph"},
     {"data", "PATH", "data.path", "text files and folders to train on; several times or with commas"},
     {"features", "FILE", "data.features", "features instead of a text: .npy or IDX"},
@@ -69,6 +69,8 @@ constexpr std::array<KeyFlag, 13> own_flags{{
      "nodes that stay fp32, by name (* and ?); several times or with commas"},
     {"recompute", "WHAT", "train.recompute",
      "activations computed again instead of kept: none, blocks, or patterns of node names; several times or with commas"},
+    {"observe_every", "N", "observe.every", "steps from one whose tensors are counted to the next; 0: never"},
+    {"observe", "PATTERN", "observe.nodes", "nodes whose results are counted, by name (* and ?); several times or with commas"},
     {"timing_steps", "N", "run.timing_steps", "timed steps of each mode after training, at least 10; 0: none"},
 }};
 
@@ -141,6 +143,11 @@ void ExperimentFlags::declare_last(CLI::App& app) {
       ->group(own_group);
   app.add_flag("--no-fusion", no_fusion_, "every operation in a launch of its own; the bits are the same [train.fusion]")
       ->group(own_group);
+  app.add_flag("--no-replay", no_replay_, "a bad step is not run again under observation [observe.replay]")->group(own_group);
+  app.add_flag("--ranges", ranges_, "how far the backward pass reaches is recorded in every step, for ulpscope scale [observe.ranges]")
+      ->group(own_group);
+  app.add_flag("--shadow", shadow_, "observed steps are run in fp32, too: each tensor's error against it [observe.shadow]")
+      ->group(own_group);
   CLI::Option* set = app.add_option("--set", assignments_,
                                     "sets any key of the experiment file; overrides everything else; several times");
   take_one_at_a_time(*set->type_name("KEY=VALUE")->group(own_group));
@@ -162,9 +169,15 @@ void ExperimentFlags::declare_for_run(CLI::App& app) {
     declare_flag(app, flag.name, flag.value, fmt::format("{} [{}]", flag.doc, flag.key), own_group, false);
   }
   declare_last(app);
+  app.add_flag("--save-weights", save_weights_, "final weights stay beside the run file, for ulpscope export [run.save_weights]")
+      ->group(own_group);
   declare_flag(app, "bf16", "", "[true|false] one mode: bf16; with --tf32 bf16+tf32 [run.modes]", hf_group, true);
   declare_flag(app, "fp16", "", "[true|false] one mode: fp16; with --tf32 fp16+tf32 [run.modes]", hf_group, true);
   declare_flag(app, "tf32", "", "[true|false] products that stay fp32 multiply in tf32 [run.modes]", hf_group, true);
+  for (const std::string format : {"bf16", "fp16"})
+    declare_flag(app, format + "_full_eval", "",
+                 fmt::format("[true|false] held-out evaluation with weights and everything in {} [train.evaluation_format]", format),
+                 hf_group, true);
   for (const KeyFlag& flag : hf_flags) {
     const std::string doc = flag.key[0] == '\0' ? flag.doc : fmt::format("{} [{}]", flag.doc, flag.key);
     declare_flag(app, flag.name, flag.value, doc, hf_group, false);
@@ -177,18 +190,27 @@ bool ExperimentFlags::given(const std::string& name) const {
 }
 
 bool ExperimentFlags::more_than_a_file() const {
-  return no_fusion_ || widen_ || !assignments_.empty() ||
+  return no_fusion_ || no_replay_ || ranges_ || shadow_ || widen_ || save_weights_ || !assignments_.empty() ||
          std::any_of(given_.begin(), given_.end(), [&](const auto& flag) { return given(flag.first); });
+}
+
+bool ExperimentFlags::wanted(const std::string& name) const {
+  if (!given(name)) return false;
+  const std::string& word = given_.at(name)->truth;
+  if (!is_flag_value(word)) throw UsageError(fmt::format("--{} {}: it takes true or false", name, word));
+  return word == "true" || word == "True";
+}
+
+void ExperimentFlags::choose_evaluation(Settings& settings) const {
+  const bool bf16 = wanted("bf16_full_eval"), fp16 = wanted("fp16_full_eval");
+  if (bf16 && fp16) throw UsageError("at most one of --fp16_full_eval and --bf16_full_eval can be true, but not both");
+  for (const std::string format : {"bf16", "fp16"})
+    if (format == "bf16" ? bf16 : fp16)
+      settings.add_value("train.evaluation_format", KeyValue(format), fmt::format("--{}_full_eval", format));
 }
 
 /// --bf16, --fp16 and --tf32 choose the one mode that the Hugging Face trainer would train in.
 void ExperimentFlags::choose_mode(Settings& settings) const {
-  const auto wanted = [&](const std::string& name) {
-    if (!given(name)) return false;
-    const std::string& word = given_.at(name)->truth;
-    if (!is_flag_value(word)) throw UsageError(fmt::format("--{} {}: it takes true or false", name, word));
-    return word == "true" || word == "True";
-  };
   if (!given("bf16") && !given("fp16") && !given("tf32")) return;
   const bool bf16 = wanted("bf16"), fp16 = wanted("fp16"), tf32 = wanted("tf32");
   if (fp16 && bf16) {
@@ -217,8 +239,13 @@ Settings ExperimentFlags::settings() const {
   apply_all(own_flags);
   apply_all(hf_flags);
   choose_mode(settings);
+  choose_evaluation(settings);
   if (widen_) settings.add_value("train.widen", KeyValue(true), "--widen");
   if (no_fusion_) settings.add_value("train.fusion", KeyValue(false), "--no-fusion");
+  if (save_weights_) settings.add_value("run.save_weights", KeyValue(true), "--save-weights");
+  if (no_replay_) settings.add_value("observe.replay", KeyValue(false), "--no-replay");
+  if (ranges_) settings.add_value("observe.ranges", KeyValue(true), "--ranges");
+  if (shadow_) settings.add_value("observe.shadow", KeyValue(true), "--shadow");
   for (const std::string& assignment : assignments_) settings.add_assignment(assignment);
   if (file_.empty() && !settings.has("model.kind")) {
     throw UsageError(fmt::format("no experiment file and no model: give a file, or --model with one of {}",

@@ -40,12 +40,16 @@ class ExperimentFlags {
   /// --set and --no-fusion.
   void declare_last(CLI::App& app);
   bool given(const std::string& name) const;
+  /// Of a flag that needs no value.
+  bool wanted(const std::string& name) const;
   void choose_mode(Settings& settings) const;
+  void choose_evaluation(Settings& settings) const;
 
   std::string file_;
   std::vector<std::string> assignments_;
-  bool no_fusion_ = false;
+  bool no_fusion_ = false, no_replay_ = false, ranges_ = false, shadow_ = false;
   bool widen_ = false;
+  bool save_weights_ = false;
   std::map<std::string, std::shared_ptr<Given>> given_;
 };
 

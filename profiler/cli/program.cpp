@@ -21,14 +21,19 @@
 namespace ulpscope::profiler {
 namespace {
 
-constexpr std::array<Command, 6> commands{{
+constexpr auto commands = std::to_array<Command>({
     {"run", "train a model in several precision modes, record and compare them", declare_run},
     {"plan", "every operation of a step in a mode: formats and why, FLOPs, bytes, memory", declare_plan},
     {"compare", "the modes of one or more run files side by side", declare_compare},
+    {"diagnose", "what went wrong in a run file, why, and what to change", declare_diagnose},
+    {"mend", "tries changes on a run with a fault, and says which help", declare_mend},
+    {"replay", "a step that was kept in a capsule, in any mode", declare_replay},
+    {"scale", "what other loss-scaling policies would have done with recorded ranges", declare_scale},
     {"check", "whether a run file keeps to rules: for pipelines", declare_check},
+    {"export", "a run's weights as a safetensors file", declare_export},
     {"info", "what is in a run file", declare_info},
     {"devices", "what can run here, in which modes, and why a GPU is not seen", declare_devices},
-}};
+});
 
 /// CLI11's help, its descriptions broken so that no line is longer than the terminal.
 class HelpFormatter final : public CLI::Formatter {
@@ -95,7 +100,7 @@ void refuse_extras(const CLI::App& program, const CLI::App* command) {
 
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
+  return reports::printable(text);
 }
 
 int complain(std::ostream& out, std::ostream& err, const std::string& message, int code) {

@@ -157,7 +157,7 @@ void Progress::finish_line() {
 /// A message of its own, broken at words.
 void Progress::print(const std::string& line) {
   finish_line();
-  err_ << wrapped(line, "          ", style_.width) << '\n' << std::flush;
+  err_ << wrapped(reports::printable(line), "          ", style_.width) << '\n' << std::flush;
 }
 
 }  // namespace ulpscope::profiler

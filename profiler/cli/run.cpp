@@ -110,14 +110,14 @@ int train(Runner& runner, reports::RunFileWriter& writer, const Past* past, cons
   const Experiment experiment = runner.experiment();
   const std::string output = writer.path();
   const ProgressStyle style = terminal_style();
-  call.err << wrapped(runner.dataset().describe(), "  ", style.width) << '\n';
+  call.err << wrapped(reports::printable(runner.dataset().describe()), "  ", style.width) << '\n';
   call.err << wrapped(fmt::format("{}: {}, {} steps, {} seed{}; recorded in {}", engine::name(experiment.model),
                                   fmt::join(experiment.run.modes, ", "), experiment.train.steps, experiment.run.seeds,
-                                  experiment.run.seeds == 1 ? "" : "s", output),
+                                  experiment.run.seeds == 1 ? "" : "s", reports::printable(output)),
                       "  ", style.width)
            << '\n';
   for (const std::string& remark : past != nullptr ? past->remarks : std::vector<std::string>{})
-    call.err << wrapped(remark, "  ", style.width) << '\n';
+    call.err << wrapped(reports::printable(remark), "  ", style.width) << '\n';
   call.err << std::flush;
   Progress progress(call.err, style);
   const Outcome outcome = runner.run(
@@ -128,12 +128,12 @@ int train(Runner& runner, reports::RunFileWriter& writer, const Past* past, cons
     writer.close();
   } catch (const std::exception& error) {
     whole = false;
-    call.err << wrapped(fmt::format("ulpscope: {}", error.what()), "  ", style.width) << '\n' << std::flush;
+    call.err << wrapped(reports::printable(fmt::format("ulpscope: {}", error.what())), "  ", style.width) << '\n' << std::flush;
   }
 
   if (outcome.interrupted) {
     call.err << wrapped(fmt::format("interrupted; what was done so far is in {0} (ulpscope compare {1}); ulpscope run {1} --resume "
-                                    "goes on", output, quoted({output})),
+                                    "goes on", reports::printable(output), reports::printable(quoted({output}))),
                         "  ", style.width)
              << '\n'
              << std::flush;
@@ -142,7 +142,7 @@ int train(Runner& runner, reports::RunFileWriter& writer, const Past* past, cons
   if (outcome.finished == 0)
     throw Error(fmt::format("no run finished; {} says more: {}", output, outcome.failures.front()));
   call.out << '\n' << comparison_text({output}) << what_next(experiment, output, file) << std::flush;
-  return whole ? exit_ok : exit_fault;
+  return whole && outcome.weights_lost == 0 ? exit_ok : exit_fault;
 }
 
 int begin(const RunArguments& arguments, const Invocation& call) {
@@ -166,10 +166,13 @@ int resume(const RunArguments& arguments, const Invocation& call) {
   Experiment experiment = experiment_to_resume(arguments, path);
   experiment.run.output = path;
   Runner runner(experiment);
-  const Past past = read_past(path, runner, arguments.accept_different_bits);
   runner.check_memory(free_memory_bytes());
   const Interrupt interrupt;
-  reports::RunFileWriter writer(path, {.append = true, .rewind = past.rewind});
+  Past past;
+  reports::RunFileWriter writer(path, {.append = true, .rewind = [&] {
+                                         past = read_past(path, runner, arguments.accept_different_bits);
+                                         return past.rewind;
+                                       }});
   return train(runner, writer, &past, "", call);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "engine/data/durable_file.h"
@@ -33,6 +34,7 @@ std::int64_t Checkpoints::save(const CheckpointLabel& label, const engine::Train
   file.metadata["mode"] = label.mode;
   file.metadata["seed"] = fmt::format("{}", label.seed);
   file.metadata["experiment"] = label.experiment;
+  file.metadata[weights_key] = nlohmann::json(label.weights).dump();
   return engine::write_safetensors(path(label.run), file);
 }
 

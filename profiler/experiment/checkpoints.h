@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/train/trainer_state.h"
 #include "reports/run_file/records.h"
@@ -16,10 +17,14 @@ struct CheckpointLabel {
   std::string mode;
   std::uint64_t seed = 0;
   std::string experiment;   ///< fingerprint of the configuration and the data
+  std::vector<std::string> weights{};   ///< names of parameters and buffers
 };
 
 class Checkpoints {
  public:
+  /// Of the metadata: the names of the weights, a JSON list.
+  static constexpr const char* weights_key = "weights";
+
   explicit Checkpoints(const std::string& run_file) : folder_(run_file + ".ckpt") {}
 
   std::string path(reports::RunId run) const;

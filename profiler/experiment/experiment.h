@@ -28,7 +28,17 @@ struct RunSettings {
   std::string device = "cpu";
   std::int64_t threads = 0;  ///< 0: the processors this process may run on
   std::int64_t checkpoint_every = 0;  ///< steps; 0: every half minute; -1: none
+  bool save_weights = false;   ///< final weights stay beside the run file
   std::string output;        ///< the run file; empty: a name made from model and time
+};
+
+/// Which steps are looked at, and how closely.
+struct ObserveSettings {
+  std::int64_t every = 100;              ///< steps; 0: none
+  std::vector<std::string> nodes = {"*"};
+  bool replay = true;                    ///< bad steps are run again under observation
+  bool ranges = false;                   ///< how far the backward pass reaches is recorded in every step
+  bool shadow = false;                   ///< observed steps are run in fp32, too
 };
 
 /// Timed steps a median and its spread need at least.
@@ -39,6 +49,7 @@ struct Experiment {
   engine::ModelConfig model = engine::GptConfig{};
   DataSettings data;
   engine::TrainConfig train;
+  ObserveSettings observe;
   RunSettings run;
 };
 

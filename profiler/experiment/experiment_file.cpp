@@ -12,6 +12,7 @@
 
 #include "kernels/error.h"
 #include "kernels/nearest.h"
+#include "profiler/experiment/key_parts.h"
 #include "profiler/experiment/load_data.h"
 
 namespace ulpscope::profiler {
@@ -96,9 +97,17 @@ std::string read_file(const std::string& path) {
 
 }  // namespace
 
-void Settings::add_file(const std::string& path) { add_text(read_file(path), path); }
+void Settings::add_file(const std::string& path) {
+  const std::string text = read_file(path);
+  if (text.starts_with("SQLite format 3"))
+    throw UsageError(fmt::format("{} is a run file, not an experiment file: ulpscope run {} --resume goes on with it, ulpscope info {} shows "
+                                 "what is in it", path, path, path));
+  add_text(text, path);
+}
 
 void Settings::add_text(std::string_view toml, const std::string& path) {
+  if (const auto line = line_of_long_key(toml))
+    throw UsageError(fmt::format("{}:{}: a key of more than {} parts: there is none that has as many", path, *line, most_key_parts));
   toml::table table;
   try {
     table = toml::parse(toml, path);
@@ -158,10 +167,11 @@ std::string Settings::with_place(const std::string& message) const {
   std::string_view name;
   for (const std::string_view patterns : {"keep_fp32", "recompute"})
     if (message.starts_with(fmt::format("{}: ", patterns))) name = patterns;
-  if (name.empty()) return message;
-  const auto last = std::find_if(given_.rbegin(), given_.rend(),
-                                 [&](const Given& g) { return g.key->name == fmt::format("train.{}", name); });
-  return fmt::format("{}train.{}", last == given_.rend() ? "" : last->where + ": ", message);
+  const bool weights = message.starts_with("model.weights: ");
+  if (name.empty() && !weights) return message;
+  const std::string key = weights ? "model.weights" : fmt::format("train.{}", name);
+  const auto last = std::find_if(given_.rbegin(), given_.rend(), [&](const Given& g) { return g.key->name == key; });
+  return fmt::format("{}{}{}", last == given_.rend() ? "" : last->where + ": ", weights ? "" : "train.", message);
 }
 
 Experiment Settings::build() const {
@@ -206,6 +216,7 @@ void Settings::set_tables(Experiment& experiment) const {
     graph->nodes = *tables_.nodes;
   }
   if (tables_.overrides) experiment.train.overrides = *tables_.overrides;
+  if (tables_.rewrites) experiment.train.rewrites = *tables_.rewrites;
   if (!tables_.injections) return;
   experiment.train.injections = *tables_.injections;
   for (const engine::Injection& i : experiment.train.injections)

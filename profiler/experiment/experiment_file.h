@@ -22,7 +22,7 @@ namespace ulpscope::profiler {
 /// "--set train.lr=x"), the key, and the valid choices or the nearest valid name.
 class Settings {
  public:
-  /// Tables [model], [data], [train], [train.scaler], [run], and [[node]], [[override]], [[inject]]. Data paths are relative to the file's folder.
+  /// Tables [model], [data], [train], [train.scaler], [run], and [[node]], [[override]], [[rewrite]], [[inject]]. Data paths are relative to the file's folder.
   void add_file(const std::string& path);
   /// The same from a text; `path` names it in messages, and its folder is what data paths are relative to.
   void add_text(std::string_view toml, const std::string& path);
@@ -34,7 +34,8 @@ class Settings {
 
   bool has(std::string_view key) const;
 
-  /// Calls `work`, which finds out whether patterns of nodes match: its UsageError about a key gets the key's place.
+  /// Calls `work`, which finds out whether patterns of nodes match and first weights fit: its UsageError about a key gets the key's
+  /// place.
   template <class Work>
   auto placed(Work&& work) const {
     try {

@@ -128,7 +128,7 @@ Numbers read_rest(const Table& table, const toml::table& words, const char* key)
   if (words.size() != 2 || first == nullptr || rest == nullptr || !rest->is_number())
     table.refuse(fmt::format("{}: write {{first = [numbers], rest = number}}", key), &words);
   std::int64_t elements = 1;
-  for (const std::int64_t d : table.integers("shape")) elements *= std::max(d, std::int64_t{0});
+  for (const std::int64_t d : table.integers("shape")) elements = std::min(most_listed + 1, elements * std::clamp(d, std::int64_t{0}, most_listed + 1));
   Numbers n;
   n.kind = Numbers::Kind::list;
   std::vector<std::int64_t> shape;
@@ -307,6 +307,28 @@ void read_override(const Table& table, std::vector<engine::Override>& list) {
   }
 }
 
+// ---- [[rewrite]]
+
+void read_rewrite(const Table& table, std::vector<engine::Rewrite>& list) {
+  table.only({"kind", "nodes", "factor"});
+  const std::string text = table.text("kind");
+  const auto kind = engine::parse_rewrite(text);
+  const std::vector<std::string>& choices = engine::rewrite_names();
+  if (!kind)
+    table.refuse(fmt::format("kind = \"{}\" is not known; did you mean \"{}\"? Choices: {}", text, nearest(text, choices), fmt::join(choices, ", ")), table.find("kind"));
+  engine::Rewrite rewrite{.kind = *kind, .where = table.where()};
+  const bool rescale = *kind == engine::Rewrite::Kind::rescale;
+  if (!rescale && table.has("factor")) table.refuse(fmt::format("factor is for rescale, not for {}", text), table.find("factor"));
+  if (rescale) rewrite.factor = table.number("factor");
+  if (rescale && (!engine::is_power_of_two(rewrite.factor) || rewrite.factor >= 1.0))
+    table.refuse(fmt::format("factor = {:g}: it must be a power of two below 1, such as 0.5", rewrite.factor), table.find("factor"));
+  if (!table.has("nodes")) table.refuse("nodes is missing: a pattern (*, ?) of node names");
+  for (const std::string& pattern : table.texts("nodes")) {
+    rewrite.nodes = pattern;
+    list.push_back(rewrite);
+  }
+}
+
 // ---- [[inject]]
 
 engine::Injection read_injection(const Table& table) {
@@ -325,7 +347,7 @@ engine::Injection read_injection(const Table& table) {
 }  // namespace
 
 const std::vector<std::string>& graph_table_names() {
-  static const std::vector<std::string> names{"node", "override", "inject"};
+  static const std::vector<std::string> names{"node", "override", "rewrite", "inject"};
   return names;
 }
 
@@ -338,6 +360,9 @@ void read_graph_table(std::string_view name, const toml::node& value, const std:
   } else if (name == "override") {
     tables.overrides.emplace();
     for (const Table& table : list) read_override(table, *tables.overrides);
+  } else if (name == "rewrite") {
+    tables.rewrites.emplace();
+    for (const Table& table : list) read_rewrite(table, *tables.rewrites);
   } else {
     tables.injections.emplace();
     for (const Table& table : list) tables.injections->push_back(read_injection(table));

@@ -1,4 +1,4 @@
-// The arrays of tables of an experiment file: [[node]], [[override]] and [[inject]]; read, and written out.
+// The arrays of tables of an experiment file: [[node]], [[override]], [[rewrite]] and [[inject]]; read, and written out.
 #pragma once
 
 #include <optional>
@@ -14,10 +14,11 @@ namespace ulpscope::profiler {
 struct GraphTables {
   std::optional<std::vector<engine::GraphNode>> nodes;
   std::optional<std::vector<engine::Override>> overrides;
+  std::optional<std::vector<engine::Rewrite>> rewrites;
   std::optional<std::vector<engine::Injection>> injections;
 };
 
-/// "node", "override", "inject".
+/// "node", "override", "rewrite", "inject".
 const std::vector<std::string>& graph_table_names();
 
 /// Reads one of them. Throws UsageError "FILE:LINE: …" naming the node or table, the mistake and the valid choices. Paths of .npy
@@ -25,7 +26,7 @@ const std::vector<std::string>& graph_table_names();
 void read_graph_table(std::string_view name, const toml::node& value, const std::string& file, const std::string& folder,
                       GraphTables& tables);
 
-/// The [[node]] tables of the experiment, and its [[override]] and [[inject]] tables, with every value filled in; they read back to
+/// The [[node]] tables of the experiment, and its [[override]], [[rewrite]] and [[inject]] tables, with every value filled in; they read back to
 /// the same experiment. Empty if there are none.
 std::string node_tables_toml(const Experiment& experiment);
 std::string change_tables_toml(const Experiment& experiment);

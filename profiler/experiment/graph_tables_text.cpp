@@ -1,4 +1,4 @@
-// [[node]], [[override]] and [[inject]] as TOML.
+// [[node]], [[override]], [[rewrite]] and [[inject]] as TOML.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -93,6 +93,12 @@ std::string override_text(const engine::Override& o) {
   return text + format_text("scalar", o.scalar);
 }
 
+std::string rewrite_text(const engine::Rewrite& r) {
+  std::string text = fmt::format("\n[[rewrite]]\nkind = \"{}\"\nnodes = {}\n", engine::name(r.kind), quoted_text(r.nodes));
+  if (r.kind == engine::Rewrite::Kind::rescale) text += fmt::format("factor = {}\n", to_toml(KeyValue(r.factor)));
+  return text;
+}
+
 std::string injection_text(const engine::Injection& i) {
   std::string text = fmt::format("\n[[inject]]\nstep = {}\nvalue = {}\n", i.step, quoted_text(i.value));
   if (!i.elements.empty()) text += fmt::format("index = {}\n", list_text(i.elements));
@@ -111,6 +117,7 @@ std::string node_tables_toml(const Experiment& experiment) {
 std::string change_tables_toml(const Experiment& experiment) {
   std::string text;
   for (const engine::Override& o : experiment.train.overrides) text += override_text(o);
+  for (const engine::Rewrite& r : experiment.train.rewrites) text += rewrite_text(r);
   for (const engine::Injection& i : experiment.train.injections) text += injection_text(i);
   return text;
 }

@@ -11,6 +11,7 @@
 
 #include "kernels/error.h"
 #include "kernels/nearest.h"
+#include "profiler/experiment/key_parts.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -112,6 +113,7 @@ std::optional<T> parse_number(std::string_view words, bool& out_of_range) {
 /// A TOML array or quoted string on the command line: --set 'run.modes=["fp32","fp16"]'.
 std::optional<KeyValue> parse_toml_words(std::string_view words) {
   if (words.empty() || (words.front() != '[' && words.front() != '"' && words.front() != '\'')) return std::nullopt;
+  if (line_of_long_key(words)) return std::nullopt;
   try {
     const toml::table table = toml::parse(fmt::format("x = {}", words));
     if (const auto* text = table.get_as<std::string>("x")) return KeyValue(text->get());
@@ -134,6 +136,7 @@ const std::vector<Key>& keys() {
   static const std::vector<Key> all = [] {
     std::vector<Key> list = model_keys();
     for (Key& key : train_keys()) list.push_back(std::move(key));
+    for (Key& key : observe_keys()) list.push_back(std::move(key));
     for (Key& key : data_and_run_keys()) list.push_back(std::move(key));
     return list;
   }();

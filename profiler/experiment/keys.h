@@ -1,7 +1,7 @@
 // The keys of the experiment file: one table drives parsing, --set, error messages, help and the written-out
 // configuration.
 //
-// To add a key, add a line to the table of its section (keys_model.cpp, keys_train.cpp, keys_run.cpp).
+// To add a key, add a line to the table of its section (keys_model.cpp, keys_train.cpp, keys_observe.cpp, keys_run.cpp).
 #pragma once
 
 #include <cstdint>
@@ -71,6 +71,7 @@ std::string describe(const Range& range);
 // ---- the sections of the table
 std::vector<Key> model_keys();
 std::vector<Key> data_and_run_keys();
+std::vector<Key> observe_keys();
 std::vector<Key> train_keys();
 std::vector<Key> step_keys();     ///< part of train_keys: how a step is made of micro-batches, its formats, its update
 std::vector<Key> scaler_keys();   ///< part of train_keys

@@ -109,6 +109,9 @@ std::vector<Key> data_and_run_keys() {
                   [](Experiment& e) { return &e.run.threads; }),
       integer_key("run.checkpoint_every", "steps between checkpoints, for --resume; 0: every 30 seconds; -1: none", between(-1, 0x1p53),
                   [](Experiment& e) { return &e.run.checkpoint_every; }),
+      also(flag_key("run.save_weights", "final weights of every run stay beside the run file, for ulpscope export",
+                    [](Experiment& e) { return &e.run.save_weights; }),
+           {"save_model", "keep_weights"}),
       output_key(),
   };
 }

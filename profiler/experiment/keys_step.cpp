@@ -37,6 +37,14 @@ Key like_weights_key(std::string name, std::string doc, std::function<std::optio
       {{{"weights", Maybe{}}, {"fp32", Format::fp32}, {"fp16", Format::fp16}, {"bf16", Format::bf16}}}, std::move(slot));
 }
 
+/// The mode's own formats, or everything in 16 bits.
+Key evaluation_format_key() {
+  using Maybe = std::optional<Format>;
+  return choice_key<Maybe, 3>("train.evaluation_format", "held-out evaluation: in the run's mode, or with weights and everything in 16 bits",
+                              {{{"mode", Maybe{}}, {"fp16", Format::fp16}, {"bf16", Format::bf16}}},
+                              of_step(&TrainConfig::evaluation_format));
+}
+
 Key wrong_if_set(std::string name, std::string doc, const char* right, const char* wrong, std::function<bool&(Experiment&)> slot) {
   return choice_key<bool, 2>(std::move(name), std::move(doc), {{{right, false}, {wrong, true}}}, std::move(slot));
 }
@@ -89,6 +97,7 @@ std::vector<Key> step_keys() {
   list.push_back(choice_key<BufferCommit, 2>(
       "train.buffers", "non-standard if always: running statistics of a step that is not committed",
       {{{"transaction", BufferCommit::transaction}, {"always", BufferCommit::always}}}, of_step(&TrainConfig::buffers)));
+  list.push_back(also(evaluation_format_key(), {"fp16_full_eval", "bf16_full_eval", "full_eval", "eval_format"}));
   list.push_back(flag_key("train.scale_pure", "fp16_pure scales its loss, too", in(&TrainConfig::scale_pure)));
   list.push_back(flag_key("train.scale_all", "every mode scales its loss, fp32 too", in(&TrainConfig::scale_all)));
   list.push_back(flag_key("train.warmup_from_zero", "the first step of the warm-up has a rate of 0",

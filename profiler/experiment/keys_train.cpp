@@ -11,6 +11,7 @@
 #include "kernels/error.h"
 #include "profiler/experiment/keys.h"
 #include "profiler/experiment/keys_choice.h"
+#include "profiler/experiment/load_data.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -30,6 +31,17 @@ Slot<T> in(T OptimizerConfig::*member) {
 template <class T>
 Slot<T> in(T ScheduleConfig::*member) {
   return [member](Experiment& e) { return &(e.train.schedule.*member); };
+}
+
+/// A graph that makes its own batches says how large they are.
+Key batch_key() {
+  Key key = integer_key("train.batch", "sequences (or samples) of a micro-batch", between(1, 65536), in(&TrainConfig::batch));
+  key.also = {"batch_size", "per_device_train_batch_size"};
+  key.get = [plain = key.get](const Experiment& e) -> std::optional<KeyValue> {
+    if (makes_own_data(e)) return std::nullopt;
+    return plain(e);
+  };
+  return key;
 }
 
 /// "none", "blocks" or patterns. Whether patterns match is for the plan to find out.
@@ -90,8 +102,7 @@ std::vector<Key> train_keys() {
   std::vector<Key> list = {
       also(integer_key("train.steps", "training steps", between(1, 1e9), in(&TrainConfig::steps)),
            {"max_steps", "iterations"}),
-      also(integer_key("train.batch", "sequences (or samples) of a micro-batch", between(1, 65536), in(&TrainConfig::batch)),
-           {"batch_size", "per_device_train_batch_size"}),
+      batch_key(),
       also(number_key("train.lr", "learning rate after warm-up", at_least(0), in(&ScheduleConfig::learning_rate)),
            {"learning_rate"}),
       also(integer_key("train.warmup", "applied steps in which it rises from 0", at_least(0),

@@ -22,7 +22,6 @@ using reports::RunFileReader;
 using reports::RunStatus;
 
 reports::ExperimentRecord recorded(const RunFileReader& file) {
-  if (file.live()) throw UsageError(fmt::format("{} is being written by another process", file.path()));
   auto record = file.experiment();
   if (!record)
     throw UsageError(fmt::format("{}: the recording was cut off before its experiment was written down: run it again with --force",
@@ -147,8 +146,11 @@ class PastReader {
       past_.remarks.push_back(fmt::format("{}: there is no checkpoint of it: it begins again", who));
     }
     const std::int64_t kept = past.state ? past.state->iteration : 0;
-    for (const reports::StepRecord& step : steps)
-      if (step.step < kept && step.loss) past.watch.see(step.step, *step.loss, step.skipped, false);
+    for (const reports::StepRecord& step : steps) {
+      if (step.step >= kept || !step.loss) continue;
+      past.watch.see(step.step, *step.loss, step.skipped, false);
+      past.replays.wanted(static_cast<float>(*step.loss), step.finite);
+    }
     past_.rewind.runs.push_back({run.id, kept});
   }
 
@@ -176,7 +178,11 @@ class PastReader {
 
 }  // namespace
 
-Experiment recorded_experiment(const std::string& run_file) { return parsed(RunFileReader(run_file)); }
+Experiment recorded_experiment(const std::string& run_file) {
+  const RunFileReader file(run_file);
+  if (file.live()) throw UsageError(fmt::format("{} is being written by another process", file.path()));
+  return parsed(file);
+}
 
 Past read_past(const std::string& run_file, const Runner& runner, bool accept_different_bits) {
   const RunFileReader file(run_file);

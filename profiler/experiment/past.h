@@ -9,6 +9,7 @@
 #include "engine/train/trainer_state.h"
 #include "profiler/experiment/runner.h"
 #include "profiler/probes/recorder.h"
+#include "profiler/probes/replay_policy.h"
 #include "reports/run_file/rewind.h"
 
 namespace ulpscope::profiler {
@@ -17,6 +18,7 @@ struct PastRun {
   reports::RunRecord record;
   std::optional<engine::TrainerState> state;   ///< of its last checkpoint; none: it begins again
   DivergenceWatch watch;                       ///< as after the steps that are kept
+  ReplayPolicy replays;                        ///< likewise
   std::int64_t peak_bytes = 0;                 ///< of a run that ended
 
   /// Nothing is left to do: it finished, or training itself came to an end. One that broke off (no memory, say) has its
@@ -35,7 +37,8 @@ struct Past {
 /// The experiment that a run file holds. Throws UsageError: not a run file, being written, cut off before it was recorded.
 Experiment recorded_experiment(const std::string& run_file);
 
-/// Reads the past of `runner`'s experiment. Throws UsageError in one line: everything has ended, another experiment or other data,
+/// Reads the past of `runner`'s experiment: while the writer that is to go on with it holds the file (WriterOptions::rewind), or two
+/// could go on from the same past. Throws UsageError in one line: everything has ended, another experiment or other data,
 /// a machine or program whose bits may differ (unless accepted), a damaged checkpoint.
 Past read_past(const std::string& run_file, const Runner& runner, bool accept_different_bits);
 

@@ -5,6 +5,7 @@
 
 #include "engine/graph/operator.h"
 #include "profiler/experiment/json_text.h"
+#include "profiler/probes/tensor_probe.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -17,7 +18,10 @@ using engine::ValueId;
 
 std::vector<std::int64_t> dimensions(const Shape& shape) { return {shape.dim.begin(), shape.dim.begin() + shape.rank}; }
 
-reports::Signature signature(const Value& value) { return {dimensions(value.shape), name(value.format)}; }
+reports::Signature signature(const Graph& graph, ValueId id) {
+  const Value& value = graph.value(id);
+  return {dimensions(value.shape), name(value.format), static_cast<reports::TensorId>(id.index)};
+}
 
 reports::Phase report_phase(engine::Phase phase) {
   switch (phase) {
@@ -83,10 +87,16 @@ reports::NodeRecord node_record(const engine::StepPlan& step, std::int32_t index
   engine::Attributes attributes = node.attributes;
   const engine::FusionGroup* group = step.memory.fusion.group(engine::NodeId{index});
   if (group != nullptr) attributes.set("launched_with", graph.node(group->lead).name);
+  if (!node.arithmetic.standard()) {
+    attributes.set("accumulate", std::string(name(node.arithmetic.accumulate)));
+    attributes.set("order", std::string(name(node.arithmetic.order)));
+    attributes.set("scalar", std::string(name(node.arithmetic.scalar)));
+  }
+  if (node.store) attributes.set("rounds_to", std::string(name(*node.store)));
   record.attributes_json = attributes_json(attributes);
   record.materialised = node.outputs.empty() || step.memory.fusion.stored[static_cast<std::size_t>(node.outputs.front().index)];
-  for (const ValueId id : node.inputs) record.inputs.push_back(signature(graph.value(id)));
-  for (const ValueId id : node.outputs) record.outputs.push_back(signature(graph.value(id)));
+  for (const ValueId id : node.inputs) record.inputs.push_back(signature(graph, id));
+  for (const ValueId id : node.outputs) record.outputs.push_back(signature(graph, id));
   record.compute_format = compute_format(graph, node);
   record.format_reason = node.why;
   record.flops = static_cast<std::int64_t>(engine::node_flops(graph, node));
@@ -94,6 +104,20 @@ reports::NodeRecord node_record(const engine::StepPlan& step, std::int32_t index
   record.bytes_read = traffic.read;
   record.bytes_written = traffic.written;
   return record;
+}
+
+/// A sum that never leaves its node, in a format of its own.
+reports::TensorRecord inner_sum(const Graph& graph, engine::NodeId node, reports::PlanId plan) {
+  reports::TensorRecord tensor;
+  tensor.plan = plan;
+  tensor.id = inner_sum_id(graph, node);
+  tensor.name = graph.node(node).name + ".sum";
+  tensor.role = reports::TensorRole::internal;
+  tensor.node = static_cast<reports::NodeId>(node.index);
+  tensor.output = -1;
+  tensor.format = name(graph.node(node).arithmetic.accumulate);
+  tensor.materialised = false;
+  return tensor;
 }
 
 }  // namespace
@@ -113,7 +137,7 @@ std::string attributes_json(const engine::Attributes& attributes) {
   if (attributes.all().empty()) return "";
   nlohmann::json all = nlohmann::json::object();
   for (const auto& [key, value] : attributes.all()) {
-    std::visit([&](const auto& v) { all[key] = v; }, value);
+    std::visit([&all, &name = key](const auto& v) { all[name] = v; }, value);
     // JSON has no numbers for these, and null would say that nothing is there.
     if (const double* number = std::get_if<double>(&value); number != nullptr && !std::isfinite(*number))
       all[key] = std::isnan(*number) ? "nan" : *number > 0 ? "inf" : "-inf";
@@ -139,6 +163,8 @@ void record_plan(const engine::StepPlan& plan, reports::PlanId id, const Sink& s
     tensor.materialised = plan.memory.fusion.stored[static_cast<std::size_t>(i)];
     sink(tensor);
   }
+  for (std::int32_t i = 0; i < graph.node_count(); ++i)
+    if (engine::has_narrow_sum(graph.node(engine::NodeId{i}))) sink(inner_sum(graph, engine::NodeId{i}, id));
   for (std::int32_t i = 0; i < graph.node_count(); ++i) {
     const Node& node = graph.node(engine::NodeId{i});
     for (std::size_t input = 0; input < node.inputs.size(); ++input) {

@@ -59,6 +59,7 @@ std::string loss_scaling_words(const engine::Mode& mode, const engine::TrainConf
 std::string comparable_toml(Experiment experiment) {
   experiment.run.output.clear();
   experiment.run.checkpoint_every = 0;
+  experiment.run.save_weights = false;
   return to_toml(experiment);
 }
 
@@ -107,7 +108,8 @@ reports::RunRecord run_record(const Experiment& experiment, const RunInfo& run, 
   record.optimizer = experiment.train.optimizer.kind == engine::OptimizerKind::adamw ? "adamw" : "sgd";
   record.loss_scaling = loss_scaling_words(run.mode, experiment.train);
   record.time_provenance = time_provenance(device, run.mode);
-  json attributes{{"train", with_tables(settings_json(experiment, "train"), "tables", change_tables_toml(experiment))}, {"memory", savings_json(plan)}};
+  json attributes{{"train", with_tables(settings_json(experiment, "train"), "tables", change_tables_toml(experiment))}, {"observe", settings_json(experiment, "observe")},
+                  {"memory", savings_json(plan)}};
   if (run.weights)
     attributes["weights"] = {{"file", experiment.train.weights},
                              {"dtypes", run.weights->dtypes},

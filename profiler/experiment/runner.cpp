@@ -11,9 +11,11 @@
 #include "engine/data/draw.h"
 #include "kernels/error.h"
 #include "kernels/matmul.h"
+#include "profiler/experiment/kept_weights.h"
 #include "profiler/experiment/keys.h"
 #include "profiler/experiment/load_data.h"
 #include "profiler/experiment/machine.h"
+#include "profiler/experiment/observe.h"
 #include "profiler/experiment/past.h"
 #include "profiler/experiment/run_record.h"
 #include "profiler/experiment/single_run.h"
@@ -49,6 +51,7 @@ struct Runner::State {
     for (const std::string& name : e.run.modes) {
       const engine::Mode& mode = engine::find_mode(name);
       plans.push_back(engine::plan_step(*device, model, mode, e.train));  // throws what the user has to mend
+      check_observed_nodes(e.observe, plans.back().graph);
       modes.push_back(mode);
     }
     check_initial_weights();
@@ -59,7 +62,7 @@ struct Runner::State {
   void check_initial_weights() {
     const std::string& path = experiment.train.weights;
     if (path.empty()) return;
-    const engine::TensorFile file = engine::read_safetensors(path);
+    const engine::TensorFile file = engine::read_weights(path);
     for (std::size_t i = 0; i < modes.size(); ++i)
       weights.push_back(engine::check_weights(file, path, plans[i].graph, modes[i], experiment.train.widen));
   }
@@ -175,7 +178,8 @@ CheckpointLabel Runner::label(const RunInfo& run) const {
   engine::Fnv1a sum;
   sum.bytes(std::as_bytes(std::span(settings)));
   sum.number(state_->dataset->fingerprint());
-  return {run.id, run.mode.name, run.seed, fmt::format("{:016x}", sum.value())};
+  return {run.id, run.mode.name, run.seed, fmt::format("{:016x}", sum.value()),
+          engine::weight_names(state_->plans[state_->index_of(run)].graph)};
 }
 
 namespace {
@@ -219,7 +223,10 @@ Outcome Runner::run(reports::RunFileWriter& writer, Watcher& watcher, const std:
   State& s = *state_;
   const Sink sink = [&writer](reports::Record record) { writer.push(std::move(record)); };
   const Checkpoints checkpoints(writer.path());
-  if (past == nullptr) checkpoints.clear();   // of a run file that was replaced
+  if (past == nullptr) {   // of a run file that was replaced
+    checkpoints.clear();
+    KeptWeights(writer.path()).clear();
+  }
   record_beginning(s.experiment, *this, past, command_line, writer);
 
   FaultWarning fault_warning(writer, watcher);
@@ -256,6 +263,7 @@ Outcome Runner::run(reports::RunFileWriter& writer, Watcher& watcher, const std:
       course.watching += single.cost();
       peak_bytes = single.peak_bytes();
       broke_off = broke_off || single.broke_off();
+      outcome.weights_lost += single.weights_lost() ? 1 : 0;
     }
     take_end(run, end, outcome);
     if (!course.timed[mode] && end.status == RunStatus::finished) course.timed[mode] = TimedMode{run, s.setup(run), peak_bytes};

@@ -60,6 +60,7 @@ struct Outcome {
   bool interrupted = false;
   std::int64_t finished = 0;          ///< runs
   std::int64_t failed = 0;            ///< runs that stopped or threw; the others went on
+  std::int64_t weights_lost = 0;      ///< runs whose final weights could not be kept
   std::vector<std::string> failures;  ///< "fp16, seed 0: …"
 };
 

@@ -2,14 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <memory>
 #include <new>
+#include <optional>
 
 #include "kernels/error.h"
+#include "profiler/experiment/kept_weights.h"
 #include "profiler/experiment/machine.h"
+#include "profiler/experiment/observe.h"
 #include "profiler/experiment/plan_records.h"
 #include "profiler/experiment/run_record.h"
 #include "profiler/probes/memory_ledger.h"
+#include "profiler/probes/range_probe.h"
 #include "profiler/probes/recorder.h"
+#include "profiler/probes/shadow.h"
+#include "profiler/probes/tensor_probe.h"
 #include "profiler/trace/node_clock.h"
 
 namespace ulpscope::profiler {
@@ -125,21 +133,54 @@ RunEnd SingleRun::train(const engine::TrainerSetup& setup, RecordedPlan& plan) {
     trainer.restore(*past_->state);
     recorder.resume(past_->watch);
   }
+  TensorProbe probe(topics, trainer.plan().graph, sink_, faults_, run_.id);
+  std::unique_ptr<Shadow> shadow;
+  if (context_.experiment.observe.shadow && Shadow::of_use(trainer.plan())) {
+    shadow = std::make_unique<Shadow>(trainer, context_.device, context_.dataset, setup, sink_, faults_, run_.id);
+    probe.compare_with([&shadow](const engine::TensorEvent& event) { return shadow->error(event); });
+  }
+  std::optional<RangeProbe> ranges;
+  if (context_.experiment.observe.ranges)
+    ranges.emplace(topics, trainer.plan().graph, trainer.plan().loss, sink_, faults_, run_.id);
+  ReplayPolicy replays = past_ != nullptr ? past_->replays : ReplayPolicy{};
+  trainer.observe(observation(context_.experiment.observe, replays));
   NodeClock clock(topics, faults_, trainer.plan().graph.node_count(), run_.steps > 1 ? 1 : 0);
   const Clock::time_point begin = Clock::now();
   const RunEnd end = steps(trainer, recorder, begin);
+  if (end.status != RunStatus::interrupted) keep_weights(trainer);
   cost_ = {seconds_since(begin), recorder.own_seconds(), clock.own_seconds(), recorder.steps(), clock.sampled_steps()};
 
-  ledger.record_peak(trainer.memory_by_category());
+  std::map<std::string, std::int64_t> bytes = trainer.memory_by_category();
+  if (shadow != nullptr) bytes["observation"] += shadow->device_bytes();
+  ledger.record_peak(bytes);
   peak_bytes_ = ledger.peak_bytes();
   faults_.guard("node clock", [&] {
     for (auto& timing : clock.timings(run_.id, time_provenance(context_.device, run_.mode))) sink_(timing);
   });
   faults_.guard("completeness", [&] {
     record_completeness(sink_, run_.id, faults_, cost_);
+    probe.record();
+    if (ranges) ranges->record();
+    if (shadow != nullptr) shadow->record();
     checkpointer_.record();
   });
   return end;
+}
+
+void SingleRun::keep_weights(const engine::Trainer& trainer) {
+  if (!context_.experiment.run.save_weights) return;
+  const KeptWeights kept(context_.writer.path());
+  reports::CompletenessRecord record{.run = run_.id, .kind = "note", .subject = "weights"};
+  try {
+    record.count = kept.save(checkpointer_.label(), record_.started, trainer.state());
+    record.detail = fmt::format("bytes, kept in {}", kept.path(run_.mode.name, static_cast<std::int64_t>(run_.seed)));
+  } catch (const std::exception& error) {   // std::bad_alloc too
+    weights_lost_ = true;
+    record.kind = "lost";
+    record.detail = fmt::format("could not be kept: {}", error.what());
+    faults_.guard("progress", [&] { context_.watcher.warning(fmt::format("the weights of {} could not be kept: {}", run_.mode.name, error.what())); });
+  }
+  faults_.guard("completeness", [&] { sink_(record); });
 }
 
 RunEnd SingleRun::interrupted(const engine::Trainer& trainer) {

@@ -49,6 +49,7 @@ class Checkpointer {
   void save(const engine::Trainer& trainer);
   /// What it came to, into the run file.
   void record() const;
+  const CheckpointLabel& label() const { return label_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -76,11 +77,15 @@ class SingleRun {
   const WatchingCost& cost() const { return cost_; }
   /// It ended by a fault, not by what training came to: its last checkpoint stays.
   bool broke_off() const { return broke_off_; }
+  /// Its final weights were asked for, and could not be kept.
+  bool weights_lost() const { return weights_lost_; }
 
  private:
   RunEnd train(const engine::TrainerSetup& setup, RecordedPlan& plan);
   RunEnd steps(engine::Trainer& trainer, const Recorder& recorder, std::chrono::steady_clock::time_point begin);
   RunEnd interrupted(const engine::Trainer& trainer);
+  /// Final weights beside the run file, if they are asked for.
+  void keep_weights(const engine::Trainer& trainer);
   bool evaluation_due(std::int64_t steps_done) const;
   /// False if it was stopped.
   bool evaluate(engine::Trainer& trainer, std::int64_t steps_done);
@@ -94,7 +99,7 @@ class SingleRun {
   reports::RunRecord record_;
   std::int64_t peak_bytes_ = 0;
   WatchingCost cost_;
-  bool broke_off_ = false;
+  bool broke_off_ = false, weights_lost_ = false;
 };
 
 }  // namespace ulpscope::profiler

@@ -44,6 +44,12 @@ void Recorder::record_events(const engine::StepResult& result) {
     push_event(result.iteration, event_kind::overflow, result.gradient_norm,
                {.what = "a parameter gradient is not finite", .applied = !result.skipped});
   }
+  if (result.replay != engine::Replay::none) {
+    push_event(result.iteration, event_kind::replay, result.loss,
+               {.what = result.replay == engine::Replay::same      ? "same"
+                        : result.replay == engine::Replay::differs ? "differs"
+                                                                   : "no memory to observe it with"});
+  }
   if (result.skipped && !result.stopped) {
     push_event(result.iteration, event_kind::skip, loss_scaling_ ? reports::Number(result.loss_scale) : std::nullopt);
   }

@@ -28,7 +28,7 @@ class DivergenceWatch {
   std::optional<std::int64_t> diverged_at_;
 };
 
-/// One record for each step, and events: overflow and skip (a gradient was not finite), scale change, divergence (the
+/// One record for each step, and events: overflow and skip (a gradient was not finite), replay, scale change, divergence (the
 /// loss of an applied step is not finite, or has run away), stop. Allocates nothing and calls nothing of the system, if
 /// the sink does not: names of event kinds are short enough for a string without memory of its own.
 class Recorder {

@@ -8,10 +8,14 @@ namespace ulpscope::profiler {
 NodeClock::NodeClock(engine::Topics& topics, Faults& faults, std::int32_t nodes, std::int64_t first, std::int64_t every)
     : faults_(faults), first_(first), every_(every), sums_(static_cast<std::size_t>(nodes)) {
   on_step_begin_ = topics.step_begin.subscribe(
-      [this](const engine::StepBegin& step) { faults_.guard("node clock", [&] { begin_step(step.iteration); }); });
+      [this](const engine::StepBegin& step) {
+        if (!step.observed) faults_.guard("node clock", [&] { begin_step(step.iteration); });
+      });
   on_step_end_ = topics.step_end.subscribe([this](const engine::StepResult&) { pause(); });
   on_node_begin_ = topics.node_begin.subscribe([this](const engine::NodeEvent&) { begin_ = Clock::now(); });
-  on_node_end_ = topics.node_end.subscribe([this](const engine::NodeEvent& event) { end_node(event); });
+  on_node_end_ = topics.node_end.subscribe([this](const engine::NodeEvent& event) {
+    if (event.attempt == 0) end_node(event);
+  });
   pause();
 }
 

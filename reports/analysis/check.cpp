@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "kernels/error.h"
+#include "reports/analysis/missing_runs.h"
 
 namespace ulpscope::reports {
 namespace {
@@ -18,8 +19,9 @@ class Checker {
   void run(const RunResult& run) {
     if (rule_.name == "overflow") overflow(run);
     if (rule_.name == "skip-rate") skip_rate(run);
-    if (rule_.name == "divergence")
-      if (const auto note = divergence_note(run)) add(run, *note);
+    if (rule_.name == "divergence") divergence(run);
+    if (rule_.name == "incomplete")
+      if (const auto note = missing_note(run)) add(run, *note);
     if (rule_.name == "unfinished")
       if (const auto note = status_note(run)) add(run, *note);
   }
@@ -31,6 +33,17 @@ class Checker {
     if (found) result_.findings.push_back({file, rule_.name, mode.mode, std::nullopt, fmt::format("{}: {}", name(verdict), mode.judgement.reason)});
     if (rule_.name == "non-standard" && !mode.non_standard.empty())
       result_.findings.push_back({file, rule_.name, mode.mode, std::nullopt, fmt::format("{}", fmt::join(mode.non_standard, "; "))});
+  }
+
+  /// A run that the experiment has, and the recording has not.
+  void missing(const MissingRuns& runs, const std::string& file) {
+    const bool about_runs = rule_.name == "incomplete" || rule_.name == "unfinished";
+    const bool about_steps = rule_.name == "overflow" || rule_.name == "divergence" || rule_.name == "skip-rate";
+    if (!about_runs && !about_steps) return;
+    const std::string text = fmt::format("{} of {} {} not in the recording, the first being seed {}", runs.missing,
+                                         runs.planned == 1 ? "1 run" : fmt::format("{} runs", runs.planned),
+                                         runs.missing == 1 ? "is" : "are", runs.first_seed);
+    result_.findings.push_back({file, rule_.name, runs.mode, std::nullopt, about_steps ? "unknown: " + text : text});
   }
 
   void gaps(const RunFileReader& reader) {
@@ -54,18 +67,30 @@ class Checker {
     result_.findings.push_back({run.file, rule_.name, run.run.mode, run.run.seed, std::move(text)});
   }
 
-  void overflow(const RunResult& run) {
-    if (!run.overflows) return add(run, "unknown: steps are missing from the recording");
-    if (*run.overflows == 0) return;
-    add(run, fmt::format("a gradient was not finite in {} of {} steps{}", *run.overflows, run.steps,
-                         run.skipped && *run.skipped > 0 ? fmt::format("; {} were skipped", *run.skipped) : ""));
+  void unknown(const RunResult& run) { add(run, fmt::format("unknown: {}", missing_note(run).value_or("it has no step"))); }
+
+  void divergence(const RunResult& run) {
+    if (const auto note = divergence_note(run)) return add(run, *note);
+    if (missing_note(run)) unknown(run);
   }
 
+  void overflow(const RunResult& run) {
+    if (!run.overflows) return unknown(run);
+    if (*run.overflows == 0) return;
+    add(run, fmt::format("a gradient was not finite in {} of {} steps{}", *run.overflows, run.steps,
+                         run.skipped && *run.skipped > 0 && scales(run)
+                             ? fmt::format("; {} {} skipped", *run.skipped, *run.skipped == 1 ? "was" : "were")
+                             : ""));
+  }
+
+  /// Without a loss scaler no step is skipped: a gradient that is not finite ends the run.
+  static bool scales(const RunResult& run) { return run.run.loss_scaling != "none"; }
+
   void skip_rate(const RunResult& run) {
-    if (!run.skipped) return add(run, "unknown: steps are missing from the recording");
-    if (run.steps == 0) return;
+    if (!run.skipped) return unknown(run);
+    if (run.steps == 0 || !scales(run)) return;
     const double rate = static_cast<double>(*run.skipped) / static_cast<double>(run.steps);
-    if (rate > *rule_.limit) add(run, fmt::format("{} of {} steps were skipped: {:.3g}, more than {:g}", *run.skipped, run.steps, rate, *rule_.limit));
+    if (rate > *rule_.limit) add(run, fmt::format("{} of {} steps {} skipped: {:.3g}, more than {:g}", *run.skipped, run.steps, *run.skipped == 1 ? "was" : "were", rate, *rule_.limit));
   }
 
   const CheckRule& rule_;
@@ -105,8 +130,8 @@ const std::vector<CheckRuleInfo>& check_rules() {
       {"skip-rate", "more than this share of the steps was skipped: skip-rate=0.1", true},
       {"undecided", "a mode has no verdict against fp32"},
       {"worse", "a mode's loss is worse than fp32's"},
-      {"unfinished", "a run failed, was interrupted or cut off"},
-      {"incomplete", "records were dropped or lost, or the profiler had a fault"},
+      {"unfinished", "a run failed, was interrupted or cut off, or never began"},
+      {"incomplete", "steps or runs are missing, records were dropped or lost, or the profiler had a fault"},
       {"non-standard", "a knob that reproduces faults was on"}};
   return rules;
 }
@@ -133,12 +158,14 @@ CheckResult check(const std::vector<const RunFileReader*>& readers, const std::v
     const Comparison comparison = compare({reader});
     result.files.push_back(reader->path());
     for (const ModeResult& mode : comparison.modes) result.runs += std::ssize(mode.runs);
+    const std::vector<MissingRuns> absent = missing_runs(*reader);
     for (const CheckRule& rule : rules) {
       Checker checker(rule, result);
       for (const ModeResult& mode : comparison.modes) {
         for (const RunResult& run : mode.runs) checker.run(run);
         checker.mode(mode, reader->path());
       }
+      for (const MissingRuns& runs : absent) checker.missing(runs, reader->path());
       checker.gaps(*reader);
     }
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 
@@ -164,6 +165,15 @@ void Builder::warn_of_differences() {
   }
 }
 
+/// What else than the mode the held-out loss says something of.
+std::optional<std::string> evaluation_note(const RunRecord& run) {
+  const auto attributes = nlohmann::json::parse(run.attributes_json, nullptr, false);
+  if (!attributes.is_object() || !attributes.contains("train") || !attributes["train"].is_object()) return std::nullopt;
+  const std::string format = attributes["train"].value("evaluation_format", "mode");
+  if (format == "mode") return std::nullopt;
+  return fmt::format("held-out loss: weights and everything in {} (train.evaluation_format)", format);
+}
+
 void describe(ModeResult& mode) {
   std::sort(mode.runs.begin(), mode.runs.end(),
             [](const RunResult& a, const RunResult& b) { return a.run.seed < b.run.seed; });
@@ -180,6 +190,7 @@ void describe(ModeResult& mode) {
     for (const auto& note : {divergence_note(result), status_note(result)})
       if (note) mode.notes.push_back(fmt::format("seed {}: {}", result.run.seed, *note));
   }
+  if (const auto note = evaluation_note(run)) mode.notes.push_back(*note);
   if (!mode.non_standard.empty())
     mode.notes.push_back(fmt::format("non-standard: {}", fmt::join(mode.non_standard, ", ")));
 }

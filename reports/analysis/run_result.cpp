@@ -14,6 +14,7 @@ namespace {
 void take_losses(const std::vector<StepRecord>& steps, RunResult& result) {
   std::optional<std::int64_t> streak;  // of non-finite losses, so far unbroken
   for (const StepRecord& step : steps) {
+    result.losses_unknown += step.loss ? 0 : 1;
     if (!step.loss) continue;
     if (std::isfinite(*step.loss)) {
       streak.reset();
@@ -72,6 +73,7 @@ bool steps_lost(const RunFileReader& reader, const RunRecord& run, const std::ve
   const auto rows = static_cast<std::int64_t>(steps.size());
   if (!steps.empty() && rows != steps.back().step + 1) return true;
   if (steps.empty() && run.status == RunStatus::running && !reader.live()) return true;  // cut off before its first row
+  if (run.status == RunStatus::finished && rows < run.steps_planned.value_or(1)) return true;
   if (run.steps_planned && rows == *run.steps_planned) return false;
   const std::vector<CompletenessRecord> gaps = reader.completeness();
   return std::any_of(gaps.begin(), gaps.end(), [&](const CompletenessRecord& gap) {
@@ -119,8 +121,19 @@ RunResult summarise_run(const RunFileReader& reader, const RunRecord& run) {
   return result;
 }
 
+std::optional<std::string> missing_note(const RunResult& result) {
+  if (result.applied && result.losses_unknown == 0) return std::nullopt;
+  if (result.applied) return fmt::format("{} of {} steps have no loss on record", result.losses_unknown, result.steps);
+  if (result.run.status == RunStatus::finished && result.run.steps_planned && result.steps < *result.run.steps_planned)
+    return fmt::format("steps are missing from the recording: {} of {} are there", result.steps, *result.run.steps_planned);
+  return "steps are missing from the recording";
+}
+
 std::optional<std::string> status_note(const RunResult& result) {
-  if (result.run.status == RunStatus::finished) return std::nullopt;
+  if (result.run.status == RunStatus::finished) {
+    const bool cut = result.run.steps_planned && result.steps < *result.run.steps_planned;
+    return cut || result.steps == 0 ? missing_note(result) : std::nullopt;
+  }
   const std::string_view word = result.cut_off ? "cut off" : name(result.run.status);
   std::string note = result.run.steps_planned
                          ? fmt::format("{} after {} of {} steps", word, result.steps, *result.run.steps_planned)

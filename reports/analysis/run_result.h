@@ -31,6 +31,7 @@ struct RunResult {
   Number best_held_out_loss{};
 
   // Iterations, from 0, as in the run file; what is said to people counts steps from 1 (iteration 0 is step 1).
+  std::int64_t losses_unknown = 0;     ///< steps whose row has none
   std::int64_t losses_not_finite = 0;  ///< steps
   std::optional<std::int64_t> first_not_finite{};
   std::optional<std::int64_t> diverged_at{};  ///< first step of the non-finite losses that the run ended in
@@ -54,7 +55,10 @@ struct RunResult {
 
 RunResult summarise_run(const RunFileReader& reader, const RunRecord& run);
 
-/// "interrupted after 12 of 200 steps: …", or nothing for a run that finished.
+/// "steps are missing from the recording: 3 of 20 are there", "2 of 20 steps have no loss on record", or nothing: every step up to
+/// the last that was made is known.
+std::optional<std::string> missing_note(const RunResult& result);
+/// "interrupted after 12 of 200 steps: …", or nothing for a run that finished, all of its steps on record.
 std::optional<std::string> status_note(const RunResult& result);
 /// Steps counted from 1: "diverged: the loss is not finite from step 37 on", "diverged: a gradient that is not finite
 /// ended it in step 37", "diverged: the loss ran away, said in step 37", "the loss was not finite in 2 steps, first in

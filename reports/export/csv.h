@@ -6,6 +6,12 @@
 //   (of a mode), status, message, final_loss … (of a seed), warning (of the whole).
 // Summary: section,name,value,detail
 // Check: file,rule,mode,seed,finding
+// Diagnosis: mode,seed,section,kind,gravity,step,node,key,value,provenance,text
+//   step is an iteration, from 0; section is verdict, cause, fact, remedy, layer, watch, window or note.
+// Scale: mode,seed,policy,figure,value,provenance
+// Mends: mode,seed,kind,status,change,why,step_time_ratio,step_time_provenance,memory_delta_bytes,ulpscope
+// Prediction: mode,section,kind,gravity,node,key,value,provenance,text
+//   section is verdict, window, foreseen, fact or advice.
 #pragma once
 
 #include "reports/export/exporter.h"
@@ -17,6 +23,10 @@ class CsvExporter : public Exporter {
   void write(const Comparison& comparison, std::ostream& out) const override;
   void write(const Summary& summary, std::ostream& out) const override;
   void write(const CheckResult& result, std::ostream& out) const override;
+  void write(const Diagnosis& diagnosis, std::ostream& out) const override;
+  void write(const Prediction& prediction, std::ostream& out) const override;
+  void write(const Mends& mends, std::ostream& out) const override;
+  void write(const ScaleReplay& replay, std::ostream& out) const override;
 };
 
 }  // namespace ulpscope::reports

@@ -12,6 +12,10 @@
 
 #include "reports/analysis/check.h"
 #include "reports/analysis/compare.h"
+#include "reports/analysis/diagnosis/diagnosis.h"
+#include "reports/analysis/mends.h"
+#include "reports/analysis/scale_replay.h"
+#include "reports/analysis/prediction.h"
 #include "reports/analysis/summary.h"
 
 namespace ulpscope::reports {
@@ -22,6 +26,10 @@ class Exporter {
   virtual void write(const Comparison& comparison, std::ostream& out) const = 0;
   virtual void write(const Summary& summary, std::ostream& out) const = 0;
   virtual void write(const CheckResult& result, std::ostream& out) const = 0;
+  virtual void write(const Diagnosis& diagnosis, std::ostream& out) const = 0;
+  virtual void write(const Prediction& prediction, std::ostream& out) const = 0;
+  virtual void write(const Mends& mends, std::ostream& out) const = 0;
+  virtual void write(const ScaleReplay& replay, std::ostream& out) const = 0;
 };
 
 /// "text", "json" or "csv". Throws UsageError listing the forms there are.

@@ -11,6 +11,10 @@ class JsonExporter : public Exporter {
   void write(const Comparison& comparison, std::ostream& out) const override;
   void write(const Summary& summary, std::ostream& out) const override;
   void write(const CheckResult& result, std::ostream& out) const override;
+  void write(const Diagnosis& diagnosis, std::ostream& out) const override;
+  void write(const Prediction& prediction, std::ostream& out) const override;
+  void write(const Mends& mends, std::ostream& out) const override;
+  void write(const ScaleReplay& replay, std::ostream& out) const override;
 };
 
 }  // namespace ulpscope::reports

@@ -255,6 +255,17 @@ struct Table<TensorStatsRecord> {
 };
 
 template <>
+struct Table<RangeRecord> {
+  static constexpr const char* name = "range";
+  template <class R, class Visit>
+  static void columns(R& r, Visit&& visit) {
+    visit("run", r.run);
+    visit("step", r.step);
+    visit("tensors", r.tensors);
+  }
+};
+
+template <>
 struct Table<EventRecord> {
   static constexpr const char* name = "event";
   template <class R, class Visit>

@@ -136,11 +136,12 @@ CreatedFile reopen_run_file(const std::string& path, const WriterOptions& option
   std::optional<FileLock> lock = FileLock::take(file_name);
   if (!lock) throw UsageError(fmt::format("{} is being written by another process", path));
   check();  // it may have been replaced in between
+  const Rewind plan = options.rewind ? options.rewind() : Rewind{};
   try {
     CreatedFile file{std::move(*lock), file_name, Database(file_name, SQLITE_OPEN_READWRITE)};
     file.database.set_busy_timeout(options.busy_seconds);
     enter_write_ahead_mode(path, file.database);
-    if (!options.rewind.empty()) rewind(file.database, options.rewind);
+    if (!plan.empty()) rewind(file.database, plan);
     return file;
   } catch (const SqliteError& error) {
     throw UsageError(fmt::format("cannot add to {}: {}", path, error.what()));

@@ -155,6 +155,10 @@ std::vector<TensorStatsRecord> RunFileReader::tensor_history(RunId run, TensorId
   return select<TensorStatsRecord>("WHERE run = ? AND tensor = ? ORDER BY step, micro_batch",
                                    {number(run), static_cast<std::int64_t>(tensor)});
 }
+std::vector<RangeRecord> RunFileReader::ranges(RunId run, const StepRange& range) const {
+  if (schema_ < 3) return {};
+  return select<RangeRecord>(ordered("step"), parameters(run, range));
+}
 std::vector<EventRecord> RunFileReader::events(RunId run, const StepRange& range) const {
   return select<EventRecord>(ordered("step, rowid"), parameters(run, range));
 }
@@ -173,6 +177,7 @@ std::int64_t RunFileReader::rows(const std::string& table) const {
   const std::vector<std::string>& names = table_names();
   if (std::find(names.begin(), names.end(), table) == names.end())
     throw UsageError(fmt::format("a run file has no table \"{}\"; it has {}", table, fmt::join(names, ", ")));
+  if (schema_ < 3 && table == Table<RangeRecord>::name) return 0;
   return guarded([&](Database& database) { return database.integer(("SELECT count(*) FROM " + table).c_str()); });
 }
 

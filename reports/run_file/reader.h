@@ -54,6 +54,8 @@ class RunFileReader {
   std::vector<KernelRecord> kernels(RunId run, const StepRange& range = {}) const;
   std::vector<TensorStatsRecord> tensor_stats(RunId run, const StepRange& range = {}) const;
   std::vector<TensorStatsRecord> tensor_history(RunId run, TensorId tensor) const;
+  /// None in files of schema 2 and before.
+  std::vector<RangeRecord> ranges(RunId run, const StepRange& range = {}) const;
   std::vector<EventRecord> events(RunId run, const StepRange& range = {}) const;
   std::vector<MemoryRecord> memory(RunId run, std::optional<MemoryKind> kind = {}) const;
   std::vector<MendRecord> mends() const;

@@ -20,7 +20,7 @@ inline constexpr std::size_t record_kinds = std::variant_size_v<Record>;
 /// One count for each alternative of Record.
 using RecordCounts = std::array<std::int64_t, record_kinds>;
 
-/// May be dropped when the queue is full: tensor statistics, node timings of a step (not of a whole run), kernels,
+/// May be dropped when the queue is full: tensor statistics, ranges, node timings of a step (not of a whole run), kernels,
 /// memory samples (not peaks).
 bool is_statistic(const Record& record);
 

@@ -76,6 +76,7 @@ struct RunRecord {
 struct Signature {
   std::vector<std::int64_t> shape{};  ///< outermost first; empty: a scalar
   std::string format{};               ///< a name of kernels/formats
+  std::optional<TensorId> tensor{};   ///< which value of the plan it is; unknown in files of schema 2 and before
   friend bool operator==(const Signature&, const Signature&) = default;
 };
 
@@ -115,7 +116,7 @@ struct TensorRecord {
   std::string name{};
   TensorRole role = TensorRole::activation;
   std::optional<NodeId> node{};  ///< that makes it; none for inputs and weights
-  std::int64_t output = 0;       ///< which output of that node
+  std::int64_t output = 0;       ///< which output of that node; -1: a sum inside it that is never stored
   std::vector<std::int64_t> shape{};
   std::string format{};
   bool materialised = true;
@@ -192,7 +193,7 @@ struct TensorStatsRecord {
   std::int64_t step = 0;
   TensorId tensor{};
   std::int64_t micro_batch = 0;
-  std::string observation = "sampled";  ///< "sampled", "replay", "shadow", "ranges"
+  std::string observation = "sampled";  ///< "sampled", "replay", "shadow"
   Provenance provenance = Provenance::counted;
   std::int64_t elements = 0;
   Count nan{};
@@ -207,10 +208,17 @@ struct TensorStatsRecord {
   Number mean{};
   Number rms{};
   Number rounding_error_rms{};       ///< of rounded − unrounded
-  Number rounding_error_greatest{};  ///< magnitude
-  Count lost_updates{};              ///< weights: updates rounded away entirely
+  Number rounding_error_greatest{};  ///< of |rounded − unrounded| ÷ |unrounded|
+  Count lost_updates{};              ///< weights: updates rounded away entirely; accumulators, sums inside a node: addends that changed nothing
   Number shadow_error{};             ///< relative RMS difference from the fp32 shadow step
   std::optional<ExponentHistogram> histogram{};
+};
+
+/// How far the backward pass reaches in one step: every tensor of it, and the loss.
+struct RangeRecord {
+  RunId run{};
+  std::int64_t step = 0;
+  TensorRanges tensors{};  ///< over the micro-batches
 };
 
 /// Facts about an event from which its JSON can be made later: noting them allocates nothing.
@@ -288,6 +296,6 @@ struct CompletenessRecord {
 /// Anything the writer takes.
 using Record = std::variant<ExperimentRecord, MachineRecord, RunRecord, NodeRecord, EdgeRecord, TensorRecord,
                             StepRecord, EvaluationRecord, TimingSample, NodeTiming, KernelRecord, TensorStatsRecord,
-                            EventRecord, MemoryRecord, MendRecord, CompletenessRecord>;
+                            RangeRecord, EventRecord, MemoryRecord, MendRecord, CompletenessRecord>;
 
 }  // namespace ulpscope::reports

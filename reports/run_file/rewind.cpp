@@ -15,7 +15,7 @@ void remove(Database& database, const std::string& from, const RunRewind& run, b
 }
 
 void rewind(Database& database, const RunRewind& run) {
-  for (const char* table : {"step", "tensor_stats", "event", "kernel"})
+  for (const char* table : {"step", "tensor_stats", "range", "event", "kernel"})
     remove(database, std::string(table) + " WHERE run = ? AND step >= ?", run, true);
   // An evaluation belongs before the step whose number it has: it is made again.
   remove(database, "evaluation WHERE run = ? AND step >= ?", run, true);
@@ -29,6 +29,7 @@ void rewind(Database& database, const Rewind& plan) {
   database.execute("BEGIN IMMEDIATE");
   try {
     for (const RunRewind& run : plan.runs) rewind(database, run);
+    for (const RunId run : plan.mends) remove(database, "mend WHERE run = ?", {run, 0}, false);
     if (plan.timing) {
       database.execute("DELETE FROM timing_sample");
       database.execute("DELETE FROM completeness WHERE kind = 'note' AND subject LIKE 'timing%'");

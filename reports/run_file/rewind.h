@@ -20,7 +20,8 @@ struct RunRewind {
 struct Rewind {
   std::vector<RunRewind> runs{};
   bool timing = false;   ///< all of the timing phase, too
-  bool empty() const { return runs.empty() && !timing; }
+  std::vector<RunId> mends{};   ///< runs whose mends go
+  bool empty() const { return runs.empty() && !timing && mends.empty(); }
 };
 
 /// In one transaction. Throws SqliteError.

@@ -7,7 +7,7 @@ namespace {
 // unknown (SQLite would store a NaN as NULL). STRICT tables keep ANY exactly as bound.
 constexpr const char* sql = R"sql(
 PRAGMA application_id = 0x756c7073;
-PRAGMA user_version = 2;
+PRAGMA user_version = 3;
 
 CREATE TABLE experiment (
   name TEXT NOT NULL, configuration TEXT NOT NULL, command_line TEXT NOT NULL,
@@ -95,6 +95,11 @@ CREATE TABLE tensor_stats (
 CREATE UNIQUE INDEX tensor_stats_key ON tensor_stats (run, tensor, step, micro_batch, observation);
 CREATE INDEX tensor_stats_step ON tensor_stats (run, step);
 
+CREATE TABLE range (
+  run INTEGER NOT NULL, step INTEGER NOT NULL, tensors BLOB NOT NULL,
+  PRIMARY KEY (run, step)
+) STRICT;
+
 CREATE TABLE event (
   run INTEGER NOT NULL, step INTEGER NOT NULL, kind TEXT NOT NULL, node INTEGER, tensor INTEGER,
   value ANY, provenance TEXT NOT NULL, detail_json TEXT NOT NULL
@@ -130,7 +135,7 @@ const char* schema_sql() { return sql; }
 const std::vector<std::string>& table_names() {
   static const std::vector<std::string> names{
       "experiment",    "machine",     "run",    "node",         "edge",  "tensor", "step", "evaluation",
-      "timing_sample", "node_timing", "kernel", "tensor_stats", "event", "memory", "mend", "completeness"};
+      "timing_sample", "node_timing", "kernel", "tensor_stats", "range", "event", "memory", "mend", "completeness"};
   return names;
 }
 

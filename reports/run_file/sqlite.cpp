@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -18,6 +19,11 @@ std::string dump(const json& document) { return document.dump(-1, ' ', false, js
 void append_little_endian(std::string& out, std::uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i) out.push_back(static_cast<char>((value >> (8 * i)) & 0xff));
 }
+
+// A tensor in a blob of ranges: int32 id, float32 magnitude, flags.
+constexpr std::size_t range_bytes = 9;
+constexpr unsigned flag_not_finite = 1;
+constexpr unsigned flag_overflowed = 2;
 
 std::uint64_t little_endian(const unsigned char* data, int bytes) {
   std::uint64_t value = 0;
@@ -101,7 +107,10 @@ void Statement::bind(int index, const std::vector<std::int64_t>& value) { bind(i
 
 void Statement::bind(int index, const std::vector<Signature>& value) {
   json array = json::array();
-  for (const Signature& s : value) array.push_back({{"shape", s.shape}, {"format", s.format}});
+  for (const Signature& s : value) {
+    array.push_back({{"shape", s.shape}, {"format", s.format}});
+    if (s.tensor) array.back()["tensor"] = static_cast<std::int64_t>(*s.tensor);
+  }
   bind(index, dump(array));
 }
 
@@ -110,6 +119,18 @@ void Statement::bind(int index, const ExponentHistogram& value) {
   blob.reserve(4 + 8 * value.counts.size());
   append_little_endian(blob, static_cast<std::uint32_t>(value.first), 4);
   for (const std::uint64_t count : value.counts) append_little_endian(blob, count, 8);
+  check(sqlite3_bind_blob64(handle_, index + 1, blob.data(), blob.size(), SQLITE_TRANSIENT));
+}
+
+void Statement::bind(int index, const TensorRanges& value) {
+  std::string blob;
+  blob.reserve(range_bytes * value.size());
+  for (const TensorRange& range : value) {
+    append_little_endian(blob, static_cast<std::uint32_t>(static_cast<std::int64_t>(range.tensor)), 4);
+    append_little_endian(blob, std::bit_cast<std::uint32_t>(range.greatest_magnitude), 4);
+    append_little_endian(blob, (range.not_finite ? flag_not_finite : 0u) | (range.overflowed ? flag_overflowed : 0u), 1);
+  }
+  // An empty blob, not NULL.
   check(sqlite3_bind_blob64(handle_, index + 1, blob.data(), blob.size(), SQLITE_TRANSIENT));
 }
 
@@ -183,8 +204,10 @@ void Statement::read(int index, std::vector<std::int64_t>& value) {
 void Statement::read(int index, std::vector<Signature>& value) {
   try {
     value.clear();
-    for (const json& entry : json::parse(text(index)))
-      value.push_back({entry.at("shape").get<std::vector<std::int64_t>>(), entry.at("format").get<std::string>()});
+    for (const json& entry : json::parse(text(index))) {
+      value.push_back({entry.at("shape").get<std::vector<std::int64_t>>(), entry.at("format").get<std::string>(), {}});
+      if (entry.contains("tensor")) value.back().tensor = TensorId{entry["tensor"].get<std::int64_t>()};
+    }
   } catch (const json::exception&) {
     bad_value(index);
   }
@@ -197,6 +220,22 @@ void Statement::read(int index, ExponentHistogram& value) {
   value.first = static_cast<std::int32_t>(static_cast<std::uint32_t>(little_endian(data, 4)));
   value.counts.clear();
   for (int i = 4; i < bytes; i += 8) value.counts.push_back(little_endian(data + i, 8));
+}
+
+void Statement::read(int index, TensorRanges& value) {
+  if (sqlite3_column_type(handle_, index) != SQLITE_BLOB) bad_value(index);
+  const auto* data = static_cast<const unsigned char*>(sqlite3_column_blob(handle_, index));
+  const auto bytes = static_cast<std::size_t>(sqlite3_column_bytes(handle_, index));
+  if (bytes % range_bytes != 0) bad_value(index);
+  std::vector<TensorRange> list(bytes / range_bytes);
+  for (TensorRange& range : list) {
+    range.tensor = TensorId{static_cast<std::int32_t>(little_endian(data, 4))};
+    range.greatest_magnitude = std::bit_cast<float>(static_cast<std::uint32_t>(little_endian(data + 4, 4)));
+    range.not_finite = (data[8] & flag_not_finite) != 0;
+    range.overflowed = (data[8] & flag_overflowed) != 0;
+    data += range_bytes;
+  }
+  value = TensorRanges(std::move(list));
 }
 
 }  // namespace ulpscope::reports

@@ -70,6 +70,7 @@ class Statement {
   void bind(int index, const std::vector<std::int64_t>& value);
   void bind(int index, const std::vector<Signature>& value);
   void bind(int index, const ExponentHistogram& value);
+  void bind(int index, const TensorRanges& value);
   template <class Enum>
   requires std::is_enum_v<Enum>
   void bind(int index, Enum value) {
@@ -94,6 +95,7 @@ class Statement {
   void read(int index, std::vector<std::int64_t>& value);
   void read(int index, std::vector<Signature>& value);
   void read(int index, ExponentHistogram& value);
+  void read(int index, TensorRanges& value);
   template <class Enum>
   requires std::is_enum_v<Enum>
   void read(int index, Enum& value) {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ulpscope::reports {
@@ -95,6 +97,31 @@ template <>
 std::optional<MemoryCategory> parse<MemoryCategory>(std::string_view);
 template <>
 std::optional<MendStatus> parse<MendStatus>(std::string_view);
+
+/// How far the values of a tensor reach, before they are rounded into its format.
+struct TensorRange {
+  TensorId tensor{};
+  float greatest_magnitude = 0.0f;  ///< of the finite elements
+  bool not_finite = false;          ///< some are NaN or infinite
+  bool overflowed = false;          ///< some are finite, and not after the rounding
+  friend bool operator==(const TensorRange&, const TensorRange&) = default;
+};
+
+/// A list of them that is not changed any more. Handing it on copies nothing and allocates nothing.
+class TensorRanges {
+ public:
+  TensorRanges() = default;
+  TensorRanges(std::vector<TensorRange> list) : list_(std::make_shared<const std::vector<TensorRange>>(std::move(list))) {}
+  /// Of somebody who keeps a hand on it, to use it again when nobody else does.
+  explicit TensorRanges(std::shared_ptr<const std::vector<TensorRange>> list) : list_(std::move(list)) {}
+
+  std::size_t size() const { return list_ ? list_->size() : 0; }
+  const TensorRange* begin() const { return list_ ? list_->data() : nullptr; }
+  const TensorRange* end() const { return begin() + size(); }
+
+ private:
+  std::shared_ptr<const std::vector<TensorRange>> list_;
+};
 
 /// Counts of finite, non-zero elements by binary exponent: counts[i] elements have 2^(first + i) <= |x| < 2^(first + i
 /// + 1).

@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,7 +27,9 @@ namespace ulpscope::reports {
 struct WriterOptions {
   bool overwrite = false;              ///< replace a run file (never a file of another kind, never one being written)
   bool append = false;                 ///< add to a run file that is there; rows with the same keys are replaced
-  Rewind rewind{};                     ///< with append: rows that are removed first
+  /// With append: called once no other writer can come between, and before anything is changed: it reads what is there and says
+  /// which rows are removed first. What it throws comes out, and the file stays as it was.
+  std::function<Rewind()> rewind{};
   std::size_t queue_capacity = 16384;  ///< records waiting; as many again may be in the hands of the thread
   std::size_t retry_capacity = 65536;  ///< records that wait in memory while the file cannot be written
   double commit_seconds = 0.25;        ///< longest time a record waits for the thread; at most 1

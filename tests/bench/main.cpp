@@ -33,10 +33,11 @@ struct FamilyEntry {
   const char* name;
   std::unique_ptr<Family> (*make)(const Setup&);
 };
-constexpr std::array<FamilyEntry, 6> families = {{{"products", make_products},
+constexpr std::array<FamilyEntry, 7> families = {{{"products", make_products},
                                                   {"steps", make_steps},
                                                   {"conversions", make_conversions},
                                                   {"recorder", make_recorder},
+                                                  {"observation", make_observation},
                                                   {"memory", make_memory},
                                                   {"kept", make_kept}}};
 

@@ -69,6 +69,8 @@ class Memory final : public Family {
                                      std::to_string(setup_.device->description().threads),
                                      "-o",
                                      folder_.file("memory.ulp"),
+                                     "--observe-every",
+                                     "0",
                                      "--force"};
     for (const auto& [key, value] : {std::pair{"model.context", m.context},
                                      {"model.vocabulary", m.vocabulary},

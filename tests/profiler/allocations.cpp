@@ -5,7 +5,15 @@
 #include <atomic>
 #include <cstddef>
 
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__has_feature)  // clang's way to say it
+#define ULPSCOPE_SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define ULPSCOPE_SANITIZED 1
+#else
+#define ULPSCOPE_SANITIZED 0
+#endif
+
+#if defined(__GLIBC__) && !ULPSCOPE_SANITIZED
 #define ULPSCOPE_COUNTS_ALLOCATIONS 1
 #else
 #define ULPSCOPE_COUNTS_ALLOCATIONS 0

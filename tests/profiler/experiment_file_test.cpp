@@ -170,6 +170,17 @@ TEST(ExperimentFile, KeysAreUniqueAndDocumented) {
   }
 }
 
+TEST(ExperimentFile, KeysDeeperThanTheStackAreRefusedBeforeTheyAreParsed) {
+  std::string parts;
+  for (int i = 0; i < 100000; ++i) parts += "a.";
+  EXPECT_THAT(mistake_in("# a comment\n" + parts + "b = 1\n"), HasSubstr("gpt.toml:2: a key of more than 16 parts"));
+  EXPECT_THAT(mistake_in("[" + parts + "b]\n"), HasSubstr("a key of more than 16 parts"));
+  EXPECT_THAT(mistake_in("x = \"\"\"\"quoted\"\"\"\"\ny = {" + parts + "b = 1}\n"), HasSubstr("gpt.toml:2: a key of more"));
+  EXPECT_THAT(mistake_in_set("run.modes=[{" + parts + "b = 1}]"), HasSubstr("run.modes"));
+  EXPECT_EQ(build("[data]\npath = 'a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q.r.txt'   # a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q.r\n").data.paths.size(), 1u)
+      << "dots in texts and comments are none of a key";
+}
+
 TEST(ExperimentFile, UnknownKeyNamesPlaceNearestAndChoices) {
   const std::string message = mistake_in("[train]\nsteps = 3\nstpes = 4\n");
   EXPECT_THAT(message, StartsWith("dir/gpt.toml:3: unknown key train.stpes; did you mean train.steps?"));

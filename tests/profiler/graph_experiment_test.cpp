@@ -259,6 +259,8 @@ TEST_F(GraphExperiment, MistakesAreNamedWithTheirPlace) {
   EXPECT_THAT(with(" {name = 'i', op = 'constant', format = 'i32', init = [0, 3, 4]},\n" + look), AllOf(HasSubstr("g.toml:4: node 'i': holds 4"), HasSubstr("indices from 0 to 3")));
   EXPECT_THAT(with(" {name = 'i', op = 'input', format = 'i32', shape = [9], values = {integers = 5}},\n" + look), HasSubstr("draws up to 4"));
   EXPECT_EQ(with(" {name = 'i', op = 'input', format = 'i32', shape = [9], values = {integers = 4}},\n" + look), "no UsageError");
+  EXPECT_THAT(with(" {name = 'v', op = 'parameter', shape = [4611686018427387904, 4], init = 1},\n" + loss),
+              HasSubstr("'v': the shape [4611686018427387904, 4] has more elements"));
   EXPECT_THAT(with(" {name = 'v', op = 'sum', inputs = 'w'},\n"), HasSubstr("model.loss = \"loss\": no node has this name"));
   EXPECT_THAT(with(" {name = 'loss', op = 'scale', inputs = 'w', factor = 2},\n"), HasSubstr("a loss is one number"));
   EXPECT_THAT(mistake_in("model = {kind = 'graph'}"), HasSubstr("no [[node]] table"));

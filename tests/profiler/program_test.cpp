@@ -71,7 +71,7 @@ class ProgramTest : public ::testing::Test {
 };
 
 TEST_F(ProgramTest, UnknownCommandAndFlags) {
-  EXPECT_THAT(mistake({}), HasSubstr("Commands: run, plan, compare, check, info, devices"));
+  EXPECT_THAT(mistake({}), HasSubstr("Commands: run, plan, compare, diagnose, mend"));
   EXPECT_THAT(mistake({"comapre"}),
               AllOf(HasSubstr("unknown command comapre; did you mean compare?"), HasSubstr("devices")));
   EXPECT_THAT(mistake({"--versoin"}), HasSubstr("did you mean --version?"));
@@ -84,6 +84,10 @@ TEST_F(ProgramTest, UnknownCommandAndFlags) {
   EXPECT_THAT(mistake({"run", file("tiny.toml"), "--steps"}), HasSubstr("--steps"));
   EXPECT_THAT(mistake({"info"}), HasSubstr("RUN"));
   EXPECT_THAT(mistake({"compare", "a.ulp", "--json", "--csv"}), HasSubstr("--json"));
+}
+
+TEST_F(ProgramTest, NoNameDrivesATerminal) {
+  EXPECT_EQ(mistake({"run", "no\x1b[31mfile\n.toml"}).find('\x1b'), std::string::npos);
 }
 
 TEST_F(ProgramTest, UnknownNamesInTheExperiment) {
@@ -212,6 +216,15 @@ TEST_F(ProgramTest, ARecordingWithGapsIsComparedAsFarAsItCanBeRead) {
   EXPECT_THAT(said, AllOf(HasSubstr("recording failed"), HasSubstr("Comparison of"), HasSubstr("final loss")));
 }
 
+TEST_F(ProgramTest, WeightsThatCouldNotBeKeptAreMissed) {
+  std::ofstream(file("w.ulp.weights")) << "no folder";
+  const Result run = ulpscope({"run", file("tiny.toml"), "-o", file("w.ulp"), "--save-weights", "--modes", "fp32", "--timing-steps", "0"});
+  EXPECT_EQ(run.code, exit_fault) << run.err;
+  const Result check = ulpscope({"check", file("w.ulp"), "--fail-on", "incomplete"});
+  EXPECT_EQ(check.code, exit_fault);
+  EXPECT_THAT(check.out, HasSubstr("fp32, seed 0: weights lost (could not be kept"));
+}
+
 TEST_F(ProgramTest, RunFilesThatAreNone) {
   EXPECT_THAT(mistake({"compare", file("missing.ulp")}), HasSubstr("missing.ulp"));
   EXPECT_THAT(mistake({"info", file("text.txt")}), HasSubstr("text.txt"));
@@ -232,6 +245,11 @@ TEST_F(ProgramTest, RunCompareInfoFromTheExperimentFile) {
   std::ifstream in(file("a.json"));
   EXPECT_FALSE(nlohmann::json::parse(in, nullptr, false).is_discarded());
   EXPECT_EQ(ulpscope({"compare", file("a.ulp"), "--csv"}).code, exit_ok);
+  EXPECT_THAT(mistake({"compare", file("a.ulp"), "--csv", "-o", file("a.json")}), HasSubstr("a.json is there already"));
+  EXPECT_EQ(ulpscope({"compare", file("a.ulp"), "--csv", "-o", file("a.json"), "--force"}).code, exit_ok);
+  EXPECT_FALSE(std::filesystem::exists(file("a.json.tmp")));
+  for (const char* command : {"run", "plan"})
+    EXPECT_THAT(mistake({command, file("a.ulp")}), AllOf(HasSubstr("a.ulp is a run file"), HasSubstr("--resume")));
   EXPECT_THAT(mistake({"compare", file("a.ulp"), "-o", file("no/such/x")}), HasSubstr("cannot write"));
   std::filesystem::copy_file(file("a.ulp"), file("b.ulp"));
   EXPECT_THAT(mistake({"compare", file("a.ulp"), "-o", file("b.ulp")}), HasSubstr("b.ulp: that is a run file"));

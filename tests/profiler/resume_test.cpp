@@ -31,8 +31,8 @@ class ResumeTest : public TinyExperiment {
   }
   Outcome resume(const std::string& name, const Stop& stop = never, bool accept = false) {
     Runner runner(recorded_experiment(in(name)));
-    const Past past = read_past(in(name), runner, accept);
-    RunFileWriter writer(in(name), {.append = true, .rewind = past.rewind});
+    Past past;
+    RunFileWriter writer(in(name), {.append = true, .rewind = [&] { return (past = read_past(in(name), runner, accept)).rewind; }});
     const Outcome outcome = runner.run(writer, silent_, stop, "ulpscope run --resume", &past);
     writer.close();
     remarks_ = past.remarks;

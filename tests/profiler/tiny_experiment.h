@@ -60,8 +60,17 @@ inline std::vector<std::string> numbers_of(const std::string& path) {
       lines.push_back(fmt::format("{} evaluation {} {} {}", who, e.step, hex(e.loss), e.tokens.value_or(-1)));
     for (const auto& e : file.events(run.id))
       lines.push_back(fmt::format("{} event {} {} {} {}", who, e.step, e.kind, hex(e.value), e.detail_json));
-    for (const auto& m : file.memory(run.id))
-      lines.push_back(fmt::format("{} memory {} {}", who, reports::name(m.kind), m.total_bytes.value_or(-1)));
+    for (const auto& m : file.memory(run.id)) {   // what is held to observe depends on the steps that this process observed
+      const auto looking = m.bytes[static_cast<std::size_t>(reports::MemoryCategory::observation)];
+      lines.push_back(fmt::format("{} memory {} {}", who, reports::name(m.kind), m.total_bytes.value_or(-1) - looking.value_or(0)));
+    }
+    for (const auto& r : file.ranges(run.id))
+      for (const reports::TensorRange& t : r.tensors)
+        lines.push_back(fmt::format("{} range {} step {} {:a} {} {}", who, static_cast<std::int64_t>(t.tensor), r.step, t.greatest_magnitude,
+                                    t.not_finite, t.overflowed));
+    for (const auto& t : file.tensor_stats(run.id))
+      lines.push_back(fmt::format("{} tensor {} step {} {} {} {} {} {} {}", who, static_cast<std::int64_t>(t.tensor), t.step, t.observation,
+                                  t.micro_batch, t.elements, t.overflowed.value_or(-1), hex(t.greatest_magnitude), hex(t.rms)));
   }
   return lines;
 }

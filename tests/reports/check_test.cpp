@@ -9,6 +9,7 @@
 
 #include "kernels/error.h"
 #include "reports/export/exporter.h"
+#include "reports/run_file/sqlite.h"
 #include "tests/reports/made_up_runs.h"
 #include "tests/reports/scratch.h"
 
@@ -67,6 +68,8 @@ TEST_F(Check, EachRuleFindsItsOwn) {
   };
   auto runs = three_seeds("fp16", 0.001);
   runs[1].overflow = [](std::int64_t step) { return step == 4 || step == 7; };
+  for (MadeUpRun& run : runs)
+    if (run.run.mode == "fp16") run.run.loss_scaling = "dynamic";
   EXPECT_EQ(one(runs, "overflow").text, "a gradient was not finite in 2 of 20 steps; 2 were skipped");
   EXPECT_EQ(one(runs, "skip-rate=0.09").text, "2 of 20 steps were skipped: 0.1, more than 0.09");
   EXPECT_TRUE(of(runs, "skip-rate=0.1").findings.empty()) << "more than, not as many as";
@@ -95,9 +98,44 @@ TEST_F(Check, WhatIsMissingCannotBeVouchedFor) {
     writer.close();
   }
   const CheckResult result = check({&reader}, parse_check_rules({"overflow", "skip-rate=1", "incomplete"}));
-  ASSERT_EQ(result.findings.size(), 3u) << write(result, "text");
+  ASSERT_EQ(result.findings.size(), 4u) << write(result, "text");
   EXPECT_THAT(result.findings[0].text, HasSubstr("unknown: steps are missing"));
-  EXPECT_EQ(result.findings[2].text, "step lost: 3 (disk full)");
+  EXPECT_EQ(result.findings[2].text, "steps are missing from the recording");
+  EXPECT_EQ(result.findings[3].text, "step lost: 3 (disk full)");
+}
+
+TEST_F(Check, StepsThatAreNotThereAreNoneThatWentWell) {
+  auto runs = three_seeds("fp16", 0.001);
+  runs[1].steps = 17;
+  runs[3].steps = 0;
+  const CheckResult result = of(runs, all_rules);
+  EXPECT_EQ(std::count_if(result.findings.begin(), result.findings.end(), [](const Finding& f) { return f.text.starts_with("unknown: steps are missing"); }), 6)
+      << "overflow, divergence, skip-rate: " << write(result, "text");
+  EXPECT_EQ(of(runs, "incomplete").findings.at(0).text, "steps are missing from the recording: 17 of 20 are there");
+  EXPECT_EQ(of(runs, "unfinished").findings.size(), 2u);
+  const RunFileReader reader(in("a.ulp"));
+  for (const ModeResult& mode : compare({&reader}).modes)
+    EXPECT_EQ(mode.applied.value && mode.overflows.value, mode.mode == "fp32") << "unknown, not 0";
+}
+
+TEST_F(Check, LossesThatAreNotThere) {
+  const RunFileReader reader = make_run_file(in("a.ulp"), {made_up("fp16", 0, 2.0)});
+  Database(in("a.ulp"), SQLITE_OPEN_READWRITE).execute("UPDATE step SET loss = NULL WHERE step > 14");
+  const CheckResult result = check({&reader}, parse_check_rules({"divergence", "incomplete"}));
+  ASSERT_EQ(result.findings.size(), 2u) << write(result, "text");
+  EXPECT_EQ(result.findings[0].text, "unknown: 5 of 20 steps have no loss on record");
+}
+
+TEST_F(Check, RunsThatAreNotThere) {
+  const RunFileReader reader = make_run_file(in("a.ulp"), {made_up("fp32", 3, 2.0), made_up("fp32", 4, 2.0), made_up("fp16", 4, 2.0)});
+  Database(in("a.ulp"), SQLITE_OPEN_READWRITE)
+      .execute("UPDATE experiment SET configuration = '[train]\nseeds = 9\n\n[run]\nmodes = [\"fp32\", \"fp16\", \"bf16\"]\nseeds = 2\nseed = 3\n'");
+  const CheckResult result = check({&reader}, parse_check_rules({"overflow", "unfinished", "worse"}));
+  ASSERT_EQ(result.findings.size(), 4u) << write(result, "text");
+  EXPECT_EQ(result.findings[0].text, "unknown: 1 of 2 runs is not in the recording, the first being seed 3");
+  EXPECT_EQ(result.findings[0].mode, "fp16");
+  EXPECT_EQ(result.findings[3].text, "2 of 2 runs are not in the recording, the first being seed 3");
+  EXPECT_EQ(result.findings[3].mode, "bf16");
 }
 
 TEST_F(Check, EveryFormHoldsEveryFinding) {

@@ -348,7 +348,7 @@ TEST_F(Export, SummaryInEveryForm) {
                            .seconds = nan_value,
                            .provenance = Provenance::measured,
                            .detail = "of the whole run"}};
-  EXPECT_EQ(written("text", summary), R"(file            a.ulp (4 KiB, schema 2)
+  EXPECT_EQ(written("text", summary), R"(file            a.ulp (4 KiB, schema 3)
 experiment      made up
 created         2025-01-31T12:00:00Z
 command         ulpscope run gpt.toml

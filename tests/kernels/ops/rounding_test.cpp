@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 #include <vector>
 
 #include "tests/kernels/ops/op_case.h"
+#include "tests/kernels/same_counts.h"
 
 namespace ulpscope::test {
 namespace {
@@ -120,7 +120,7 @@ TEST(RoundAndCount, AgreesWithASlowCount) {
           const Counted other = cast(values, Format::fp32, to, set, threads, true);
           EXPECT_EQ(other.bits, plain.bits);
           // The sums too, bit for bit.
-          EXPECT_EQ(std::memcmp(&other.counts, &first.counts, sizeof(RoundingCounts)), 0)
+          EXPECT_TRUE(same_counts(other.counts, first.counts))
               << name(to) << " " << n << " " << name(set) << " " << threads;
         }
       }
@@ -174,6 +174,63 @@ TEST(RoundAndCount, E4m3OverflowsToNaN) {
   EXPECT_EQ(c.nan, 0);
 }
 
+/// What range_only asks for, and nothing else.
+RoundingCounts range_of(const RoundingCounts& all) {
+  RoundingCounts c;
+  c.range_only = true;
+  c.elements = all.elements;
+  c.nan = all.nan;
+  c.positive_infinity = all.positive_infinity;
+  c.negative_infinity = all.negative_infinity;
+  c.overflowed = all.overflowed;
+  c.greatest_magnitude = all.greatest_magnitude;
+  return c;
+}
+
+TEST(RoundAndCount, ARangeAloneHasTheSameNumbersAndBits) {
+  for (const Format to : {Format::fp16, Format::bf16, Format::fp32, Format::tf32, Format::fp8_e4m3, Format::fp8_e5m2}) {
+    for (const std::int64_t n : {1, 3, 17, 1023, 1025, 70001}) {
+      std::vector<double> values = wild_values(n);
+      if (n == 1) values = {465.0};   // beyond e4m3 alone
+      if (n == 3) values = {65519.99f, -65520.0, 0x1.fffffep127};
+      const Counted all = cast(values, Format::fp32, to, InstructionSet::portable, 1, true);
+      for (const InstructionSet set : instruction_sets())
+        for (const int threads : {1, 2, 3}) {
+          TestTensor x({n}, Format::fp32), y({n}, to);
+          for (std::int64_t i = 0; i < n; ++i) x.set(i, values[static_cast<std::size_t>(i)]);
+          RoundingCounts range;
+          range.range_only = true;
+          execute("copy", Format::fp32, {x.view()}, {y.view()}, nullptr, {}, set, threads, {&range});
+          const RoundingCounts expected = range_of(all.counts);
+          EXPECT_TRUE(same_counts(range, expected)) << name(to) << " " << n << " " << name(set) << " " << threads;
+          for (std::int64_t i = 0; i < n; ++i) ASSERT_EQ(y.bits(i), all.bits[static_cast<std::size_t>(i)]);
+        }
+    }
+  }
+}
+
+TEST(RoundAndCount, RangesAndEverythingInOneLaunch) {
+  TestTensor x({66, 1025}, Format::fp16), w({1025}, Format::fp32), y({66, 1025}, Format::fp16), mean({66}, Format::fp32), rstd({66}, Format::fp32);
+  Uniform uniform(1);
+  for (std::int64_t i = 0; i < x.elements(); ++i) x.set(i, uniform() * 10 - 5);
+  for (std::int64_t i = 0; i < 1025; ++i) w.set(i, uniform() * 30000);
+  const LayerNormParams params;
+  for (const InstructionSet set : instruction_sets())
+    for (const int threads : {1, 3}) {
+      RoundingCounts all[3], mixed[3];
+      mixed[0].range_only = mixed[2].range_only = true;
+      for (RoundingCounts* c : {all, mixed})
+        execute("layer_norm", Format::fp32, {x.view(), w.view(), w.view()}, {y.view(), mean.view(), rstd.view()}, &params, {}, set, threads,
+                {&c[0], &c[1], &c[2]});
+      EXPECT_GT(all[0].overflowed, 0);
+      for (const int o : {0, 2}) {
+        const RoundingCounts expected = range_of(all[o]);
+        EXPECT_TRUE(same_counts(mixed[o], expected)) << name(set) << " " << threads << " " << o;
+      }
+      EXPECT_TRUE(same_counts(mixed[1], all[1]));
+    }
+}
+
 TEST(RoundAndCount, AddsToWhatIsThere) {
   const std::vector<double> values = wild_values(3000);
   TestTensor x({3000}, Format::fp32), y({3000}, Format::fp16);
@@ -209,7 +266,7 @@ TEST(RoundAndCount, LooksAtEveryKindOfKernelWithoutChangingABit) {
       EXPECT_GT(c[0].overflowed, 0);
       EXPECT_EQ(c[1].elements, 66);
       if (threads == 1) first[0] = c[0], first[1] = c[1];
-      EXPECT_EQ(std::memcmp(c, first, sizeof c), 0);
+      EXPECT_TRUE(same_counts(c[0], first[0]) && same_counts(c[1], first[1]));
     }
     execute("sum_leading", Format::fp32, {x.view()}, {sum.view()}, nullptr, {}, set, 2, {&counts});
     EXPECT_EQ(counts.elements, 1025);

@@ -40,6 +40,7 @@ CaseRun::CaseRun(Experiment experiment, const std::string& mode, const std::vect
   for (const engine::ValueId p : graph.with_role(engine::Role::parameter))
     (is_updated(graph, p) ? with_gradient_ : without_gradient_).push_back(graph.value(p).name);
   const auto listening = topics.tensor.subscribe([&](const engine::TensorEvent& event) {
+    if (event.inner) return;
     const engine::Node& node = graph.node(event.node);
     const RoundingCounts& c = *event.counts;
     if (node.outputs.front() == event.value) merge_counts(counts_[{node.name, event.iteration}], c);

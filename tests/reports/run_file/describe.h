@@ -19,8 +19,14 @@ inline std::string show(const Number& value) { return value ? fmt::format("{:a}"
 inline std::string show(const ExponentHistogram& value) {
   return fmt::format("{}:{}", value.first, fmt::join(value.counts, ","));
 }
+inline std::string show(const TensorRanges& value) {
+  std::string text;
+  for (const TensorRange& r : value)
+    text += fmt::format("{}:{:a}{}{};", static_cast<std::int64_t>(r.tensor), r.greatest_magnitude, r.not_finite ? "!" : "", r.overflowed ? "^" : "");
+  return text;
+}
 inline std::string show(const Signature& value) {
-  return fmt::format("{} [{}]", value.format, fmt::join(value.shape, ","));
+  return fmt::format("{} [{}] {}", value.format, fmt::join(value.shape, ","), value.tensor ? static_cast<std::int64_t>(*value.tensor) : -1);
 }
 template <class T>
 requires std::is_enum_v<T> std::string show(T value) { return std::to_string(static_cast<std::int64_t>(value)); }
@@ -70,7 +76,16 @@ struct Filler {
              .counts = {0, 1, std::numeric_limits<std::uint64_t>::max(), static_cast<std::uint64_t>(at)}};
     if (variant == 1) value.counts.clear();
   }
-  void operator()(Signature& value) { value = {.shape = {variant, 0, -1}, .format = "fp16"}; }
+  void operator()(TensorRanges& value) {
+    std::vector<TensorRange> list;
+    for (int i = 0; i < variant; ++i)
+      list.push_back({TensorId{i == 0 ? 2147483647 : i}, i == 0 ? std::numeric_limits<float>::max() : 0x1p-149f * static_cast<float>(i), i % 2 == 0, i % 3 == 0});
+    value = TensorRanges(std::move(list));
+  }
+  void operator()(Signature& value) {
+    value = {.shape = {variant, 0, -1}, .format = "fp16"};
+    if (variant != 1) value.tensor = TensorId{variant * 10 + at};
+  }
   template <class T>
   requires std::is_enum_v<T>
   void operator()(T& value) { value = static_cast<T>(sizeof(T) == 1 ? variant % 3 : variant * 10 + at); }

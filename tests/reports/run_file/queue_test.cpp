@@ -25,6 +25,7 @@ std::vector<std::int64_t> steps_of(const RecordQueue::Batch& batch) {
 
 TEST(RecordQueue, KnowsWhatMayBeDropped) {
   EXPECT_TRUE(is_statistic(TensorStatsRecord{}));
+  EXPECT_TRUE(is_statistic(RangeRecord{}));
   EXPECT_TRUE(is_statistic(KernelRecord{}));
   EXPECT_TRUE(is_statistic(NodeTiming{.step = 3}));
   EXPECT_FALSE(is_statistic(NodeTiming{}));  // the sum over a run

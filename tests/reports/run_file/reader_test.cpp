@@ -62,7 +62,7 @@ TEST_F(Reader, ANewerVersionIsNamed) {
     Database database(path, SQLITE_OPEN_READWRITE);
     database.execute("UPDATE experiment SET producer_version = '9.8.7'; PRAGMA user_version = 99");
   }
-  EXPECT_EQ(complaint(path), path + " was written by ulpscope 9.8.7, schema 99; this program reads up to schema 2");
+  EXPECT_EQ(complaint(path), path + " was written by ulpscope 9.8.7, schema 99; this program reads up to schema 3");
   { Database(path, SQLITE_OPEN_READWRITE).execute("DROP TABLE experiment"); }
   EXPECT_THAT(complaint(path), HasSubstr("written by ulpscope a newer version, schema 99"));
 }
@@ -81,6 +81,29 @@ TEST_F(Reader, AFileOfSchema1IsRead) {
   EXPECT_EQ(rows[0].bytes[static_cast<std::size_t>(MemoryCategory::weights)], 5);
   EXPECT_EQ(rows[0].bytes[static_cast<std::size_t>(MemoryCategory::buffers)], std::nullopt);
   EXPECT_EQ(rows[0].total_bytes, 6);
+}
+
+/// Schema 2 had no ranges.
+TEST_F(Reader, AFileOfSchema2IsRead) {
+  const std::string path = make("a.ulp");
+  { Database(path, SQLITE_OPEN_READWRITE).execute("DROP TABLE range; PRAGMA user_version = 2"); }
+  const RunFileReader made(path);
+  EXPECT_EQ(made.schema(), 2);
+  EXPECT_TRUE(made.ranges(RunId{1}).empty());
+  EXPECT_EQ(made.rows("range"), 0);
+  EXPECT_EQ(made.steps(RunId{1}).size(), 2000u);
+  // One that was written then.
+  const RunFileReader kept(ULPSCOPE_SOURCE_DIR "/tests/fuzz/corpus/run_file/two_steps.ulp");
+  EXPECT_EQ(kept.schema(), 2);
+  ASSERT_FALSE(kept.runs().empty());
+  EXPECT_EQ(kept.steps(kept.runs().front().id).size(), 2u);
+  EXPECT_TRUE(kept.ranges(kept.runs().front().id).empty());
+}
+
+TEST_F(Reader, ARangeThatIsNoneIsDamage) {
+  const std::string path = make("a.ulp");
+  { Database(path, SQLITE_OPEN_READWRITE).execute("INSERT INTO range VALUES (1, 0, x'0102')"); }
+  EXPECT_THAT(message_of<UsageError>([&] { RunFileReader(path).ranges(RunId{1}); }), HasSubstr("column tensors holds"));
 }
 
 TEST_F(Reader, ACutOffFileIsSaidToBeCutOff) {

@@ -78,6 +78,9 @@ TEST_F(RoundTrip, TensorStats) {
   expect_round_trip<TensorStatsRecord>(
       in("a.ulp"), [](const RunFileReader& r, const auto& x) { return r.tensor_history(x.run, x.tensor); });
 }
+TEST_F(RoundTrip, Range) {
+  expect_round_trip<RangeRecord>(in("a.ulp"), [](const RunFileReader& r, const auto& x) { return r.ranges(x.run, everything); });
+}
 TEST_F(RoundTrip, Event) {
   expect_round_trip<EventRecord>(in("a.ulp"),
                                  [](const RunFileReader& r, const auto& x) { return r.events(x.run, everything); });

@@ -1,0 +1,118 @@
+// What a replayed capsule came to, for people and for programs.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "profiler/capsule/replay_capsule.h"
+#include "profiler/cli/text.h"
+#include "profiler/experiment/json_text.h"
+
+namespace ulpscope::profiler {
+namespace {
+
+using nlohmann::json;
+using reports::Cause;
+using reports::Fact;
+
+/// The gravest fault; none if the step is healthy.
+const Cause* fault_of(const ReplayedMode& mode) {
+  const auto& causes = mode.diagnosis.causes;
+  return causes.empty() || causes.front().gravity > reports::Gravity::contained ? nullptr : causes.data();
+}
+
+std::string number_word(double value) {
+  return std::isnan(value) ? "NaN" : std::isinf(value) ? (value > 0 ? "inf" : "-inf") : fmt::format("{:.9g}", value);
+}
+
+std::string mode_text(const ReplayedMode& mode) {
+  const std::string head = fmt::format("  {:<10}", mode.mode), indent(12, ' ');
+  if (!mode.problem.empty()) return wrapped(head + "could not be run: " + mode.problem, indent) + "\n";
+  const engine::StepResult& result = mode.result;
+  std::string line = fmt::format("{}loss {}", head, number_word(static_cast<double>(result.loss)));
+  if (mode.diagnosis.run.loss_scaling != "none")
+    line += fmt::format(", scale {}", reports::scale_text(static_cast<double>(result.loss_scale)));
+  line += result.finite ? ", gradients finite" : ", gradients not finite";
+  if (mode.same_bits)
+    line += *mode.same_bits ? "; the bits of the recorded step" : "; other bits than the recorded step";
+  std::string text = wrapped(line, indent) + "\n";
+  const Cause* const fault = fault_of(mode);
+  if (fault == nullptr) return text + indent + std::string(name(mode.diagnosis.outcome)) + "\n";
+  text += wrapped(fmt::format("{}{}: {}", indent, name(fault->kind), fault->what), indent) + "\n";
+  if (!fault->chain.empty())
+    text +=
+        wrapped(fmt::format("{}then {} -> {}", indent, fmt::join(fault->chain, " > "), fault->reaches), indent) + "\n";
+  return text;
+}
+
+json number_json(const reports::Number& value) {
+  if (!value) return nullptr;
+  if (!std::isfinite(*value)) return number_word(*value) == "NaN" ? "NaN" : *value > 0 ? "Infinity" : "-Infinity";
+  return *value;
+}
+
+json fault_json(const Cause& cause) {
+  json facts = json::array();
+  for (const Fact& fact : cause.facts)
+    facts.push_back({{"key", fact.key},
+                     {"value", number_json(fact.value)},
+                     {"text", fact.text},
+                     {"provenance", name(fact.provenance)}});
+  return {{"kind", name(cause.kind)},     {"gravity", name(cause.gravity)}, {"node", cause.node},
+          {"operation", cause.operation}, {"phase", cause.phase},           {"tensor", cause.tensor},
+          {"what", cause.what},           {"facts", std::move(facts)},      {"chain", cause.chain},
+          {"reaches", cause.reaches}};
+}
+
+json mode_json(const ReplayedMode& mode) {
+  if (!mode.problem.empty()) return {{"mode", mode.mode}, {"problem", mode.problem}};
+  const Cause* const fault = fault_of(mode);
+  const bool scaled = mode.diagnosis.run.loss_scaling != "none";
+  return {{"mode", mode.mode},
+          {"loss", number_json(static_cast<double>(mode.result.loss))},
+          {"loss_scale", scaled ? json(mode.result.loss_scale) : json(nullptr)},
+          {"finite", mode.result.finite},
+          {"outcome", name(mode.diagnosis.outcome)},
+          {"same_bits", mode.same_bits ? json(*mode.same_bits) : json(nullptr)},
+          {"first_fault", fault != nullptr ? fault_json(*fault) : json(nullptr)},
+          {"provenance", "recomputed"}};
+}
+
+}  // namespace
+
+std::string replay_text(const CapsuleReplay& replay) {
+  const Capsule& capsule = replay.capsule;
+  std::string text = wrapped(fmt::format("{}: step {} of {}, {}, seed {}; {}", replay.path, capsule.state.iteration + 1,
+                                         capsule.experiment.name, capsule.mode, capsule.seed, capsule.way),
+                             "  ") +
+                     "\n";
+  for (const std::string& remark : replay.remarks) text += wrapped("note: " + remark, "  ") + "\n";
+  text += "\n";
+  for (const ReplayedMode& mode : replay.modes) text += mode_text(mode);
+  return text;
+}
+
+std::string replay_json(const CapsuleReplay& replay) {
+  const Capsule& capsule = replay.capsule;
+  json modes = json::array();
+  for (const ReplayedMode& mode : replay.modes) modes.push_back(mode_json(mode));
+  return json_text({{"kind", "ulpscope replay"},
+                    {"version", 1},
+                    {"file", replay.path},
+                    {"experiment", capsule.experiment.name},
+                    {"recorded",
+                     {{"mode", capsule.mode},
+                      {"seed", capsule.seed},
+                      {"step", capsule.state.iteration},
+                      {"loss", number_json(static_cast<double>(capsule.recorded.loss))},
+                      {"loss_scale", capsule.recorded.loss_scale},
+                      {"finite", capsule.recorded.finite},
+                      {"way", capsule.way}}},
+                    {"versions", capsule.versions},
+                    {"remarks", replay.remarks},
+                    {"modes", std::move(modes)}},
+                   2);
+}
+
+}  // namespace ulpscope::profiler

@@ -1,0 +1,68 @@
+// ulpscope mend: tries changes and reports what each did.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <ostream>
+
+#include "profiler/cli/command.h"
+#include "profiler/cli/program.h"
+#include "profiler/cli/text.h"
+#include "profiler/experiment/interrupt.h"
+#include "profiler/mend/budget.h"
+#include "profiler/mend/mend.h"
+#include "reports/analysis/mends.h"
+#include "reports/export/exporter.h"
+
+namespace ulpscope::profiler {
+namespace {
+
+struct MendArguments {
+  std::string path;
+  std::string budget = "5m";
+  std::string mode;
+  std::int64_t seed = 0;
+  bool json = false;
+  bool csv = false;
+};
+
+int mend_file(const MendArguments& arguments, bool has_seed, const Invocation& call) {
+  MendOptions options;
+  options.budget_seconds = parse_budget(arguments.budget);
+  options.mode = arguments.mode;
+  if (has_seed) options.seed = arguments.seed;
+  const Interrupt interrupt;
+  const MendResult result = mend(arguments.path, options, [] { return Interrupt::requested(); },
+                                 [&](const std::string& what) { call.err << wrapped(what, "  ") << '\n' << std::flush; });
+  record_mends(arguments.path, result);
+  reports::Mends section = reports::mends(reports::RunFileReader(arguments.path));
+  std::erase_if(section.runs, [&](const reports::MendsOfRun& run) { return result.records.empty() || run.run.id != result.run; });
+  section.notes = result.notes;
+  const char* const form = arguments.json ? "json" : arguments.csv ? "csv" : "text";
+  reports::make_exporter(form)->write(section, call.out);
+  if (!result.interrupted) return exit_ok;
+  call.err << (result.records.empty() ? "interrupted before anything was tried; the run file is as it was"
+                                      : fmt::format("interrupted; what was tried so far is in {}", arguments.path))
+           << '\n'
+           << std::flush;
+  return Interrupt::exit_code();
+}
+
+}  // namespace
+
+Action declare_mend(CLI::App& app) {
+  auto arguments = std::make_shared<MendArguments>();
+  app.add_option("RUN", arguments->path, "run file (.ulp)")->required()->type_name("");
+  app.add_option("--budget", arguments->budget, "how long it may take: 90s, 5m, 1h (5m); what is left then is not tried")->type_name("TIME");
+  app.add_option("--mode", arguments->mode, "mend this mode; without it the run that fares worst")->type_name("MODE");
+  CLI::Option* seed = app.add_option("--seed", arguments->seed, "and this seed")->type_name("SEED");
+  CLI::Option* json = app.add_flag("--json", arguments->json, "print JSON");
+  app.add_flag("--csv", arguments->csv, "print CSV")->excludes(json);
+  app.footer("The unchanged experiment is run first: if its fault does not come back, nothing is tried. A change is\n"
+             "verified if the fault is gone and nothing worse came, refuted otherwise. Nodes to keep in fp32 are\n"
+             "searched for until none can be left out. Results are kept in the run file; a second mend replaces what it tries again.");
+  return [arguments, seed](const Invocation& call) { return mend_file(*arguments, seed->count() > 0, call); };
+}
+
+}  // namespace ulpscope::profiler

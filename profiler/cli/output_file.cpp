@@ -1,0 +1,76 @@
+#include "profiler/cli/output_file.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <span>
+#include <system_error>
+
+#include "engine/data/durable_file.h"
+#include "kernels/error.h"
+#include "reports/run_file/reader.h"
+
+namespace ulpscope::profiler {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_run_file(const std::string& path) {
+  try {
+    const reports::RunFileReader reader(path);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// Through every kind of link.
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code error;
+  return fs::equivalent(a, b, error) && !error;
+}
+
+/// A terminal, a pipe, /dev/null.
+bool is_special(const std::string& path) {
+  std::error_code error;
+  return fs::exists(path, error) && !fs::is_regular_file(path, error) && !fs::is_directory(path, error);
+}
+
+}  // namespace
+
+void check_output_file(const std::string& path, bool force, const std::vector<std::string>& read) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) throw UsageError(fmt::format("-o {}: that is a folder: give the name of a file", path));
+  for (const std::string& input : read)
+    if (same_file(path, input) || same_file(path + ".tmp", input))
+      throw UsageError(fmt::format("-o {}: {} is read, and it is not written over; give another name", path, input));
+  if (!fs::exists(path, error) || is_special(path)) return;
+  if (is_run_file(path)) throw UsageError(fmt::format("-o {}: that is a run file, and it is not replaced; give another name", path));
+  if (!force) throw UsageError(fmt::format("{} is there already: give another name with -o, or --force to replace it", path));
+}
+
+void write_output_file(const std::string& path, std::string_view text) {
+  if (is_special(path)) {
+    std::ofstream out(path, std::ios::binary);
+    if (!out) throw UsageError(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+    out << text << std::flush;
+    if (!out) throw Error(fmt::format("{} was not written to the end: {}", path, std::strerror(errno)));
+    return;
+  }
+  std::error_code error;
+  const fs::path target = fs::is_symlink(path, error) ? fs::weakly_canonical(path, error) : fs::path(path);
+  std::unique_ptr<engine::DurableFile> file;
+  try {
+    file = std::make_unique<engine::DurableFile>(target.empty() ? path : target.string());
+  } catch (const Error& failure) {
+    throw UsageError(failure.what());
+  }
+  file->write(std::as_bytes(std::span(text)));
+  file->publish();
+}
+
+}  // namespace ulpscope::profiler

@@ -1,0 +1,18 @@
+// Files that -o names: what is there already is not lost by mistake.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ulpscope::profiler {
+
+/// Throws UsageError for what is not replaced at all (a folder, a run file, one of the files that are read, by whatever
+/// name), and without `force` for anything that is there. Devices and pipes are written to, not replaced.
+void check_output_file(const std::string& path, bool force, const std::vector<std::string>& read = {});
+
+/// Replaces the file as a whole, or leaves it as it was; a link is followed. Throws UsageError if it cannot be written,
+/// Error if it could not be written to the end.
+void write_output_file(const std::string& path, std::string_view text);
+
+}  // namespace ulpscope::profiler

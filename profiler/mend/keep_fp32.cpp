@@ -1,0 +1,164 @@
+#include "profiler/mend/keep_fp32.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include "profiler/mend/smallest_set.h"
+
+namespace ulpscope::profiler {
+namespace {
+
+using reports::Kind;
+using reports::MendStatus;
+using Nodes = std::vector<std::string>;
+
+/// Sets that are grown before a smallest one is looked for.
+constexpr int most_growths = 32;
+
+bool of_format(Kind kind) {
+  switch (kind) {
+    case Kind::activation_too_large:
+    case Kind::activation_below_range:
+    case Kind::weight_too_large:
+    case Kind::gradient_too_large_for_scale:
+    case Kind::gradient_below_range:
+    case Kind::mask_constant_out_of_range:
+    case Kind::mask_sum:
+    case Kind::reduction_too_long:
+    case Kind::epsilon_vanished:
+    case Kind::zero_divisor:
+    case Kind::exact_zero_loss:
+    case Kind::unknown: return true;
+    // A cause from outside is found out by trying.
+    case Kind::weights_poisoned:
+    case Kind::data_not_finite: return true;
+    default: return false;
+  }
+}
+
+/// True if there is one that was not there.
+bool add_nodes(Nodes& to, const Nodes& more) {
+  const std::size_t before = to.size();
+  for (const std::string& node : more)
+    if (std::find(to.begin(), to.end(), node) == to.end()) to.push_back(node);
+  return to.size() > before;
+}
+
+class Search {
+ public:
+  Search(const Ground& ground, const TryNodes& attempt) : ground_(ground), attempt_(attempt), targets_(keep_targets(ground)), before_(faults_of(ground.found())) {}
+
+  KeepFp32 run(const std::function<std::string()>& why_no_more) {
+    KeepFp32 result;
+    result.targets = targets_;
+    Nodes nodes = suspects();
+    result.nodes = nodes;
+    if (nodes.empty()) return result;
+    bool watched = false;
+    for (int growth = 0;; ++growth) {
+      const Judged* judged = judge_nodes(nodes);
+      result.nodes = nodes;
+      result.runs = runs_;
+      if (judged == nullptr) {
+        result.why = why_no_more();
+        return result;
+      }
+      if (judged->judgement.status == MendStatus::verified) break;
+      Nodes more = at(judged->judgement.instead, judged->trial.step);
+      add_nodes(more, at(faults_of(judged->trial.diagnosis), judged->trial.step));
+      bool grown = growth < most_growths && add_nodes(nodes, more);
+      if (!grown && !watched) {
+        watched = true;
+        grown = add_nodes(nodes, on_watch());
+      }
+      if (grown) continue;
+      result.status = MendStatus::refuted;
+      result.why = judged->judgement.why;
+      result.judgement = judged->judgement;
+      result.trial = judged->trial;
+      return result;
+    }
+    shrink(nodes, result, why_no_more);
+    return result;
+  }
+
+ private:
+  struct Judged {
+    Trial trial;
+    Judgement judgement;
+  };
+
+  const Judged* judge_nodes(const Nodes& nodes) {
+    if (const auto found = known_.find(nodes); found != known_.end()) return &found->second;
+    std::optional<Trial> trial = attempt_(nodes);
+    if (!trial) return nullptr;
+    ++runs_;
+    Judgement judgement = judge(targets_, before_, trial->diagnosis);
+    return &known_.emplace(nodes, Judged{std::move(*trial), std::move(judgement)}).first->second;
+  }
+
+  /// The nodes behind these faults of a step; a cast's name has lost its format (fault.h).
+  Nodes at(const std::vector<Fault>& faults, const engine::Graph& step) const {
+    Nodes nodes;
+    for (const Fault& fault : faults)
+      for (const char* suffix : {"", ".fp16", ".bf16"}) add_nodes(nodes, ground_.model_nodes(fault.place + suffix, step));
+    return nodes;
+  }
+  Nodes suspects() const { return at(targets_, ground_.step()); }
+  Nodes on_watch() const {
+    Nodes nodes;
+    for (const reports::Watched& watched : ground_.found().watch) add_nodes(nodes, ground_.model_nodes(watched.node));
+    return nodes;
+  }
+
+  void shrink(const Nodes& nodes, KeepFp32& result, const std::function<std::string()>& why_no_more) {
+    const SmallestSet smallest = smallest_set(nodes, [&](const Nodes& set) {
+      const Judged* judged = judge_nodes(set);
+      if (judged == nullptr) return Answer::unknown;
+      return judged->judgement.status == MendStatus::verified ? Answer::works : Answer::fails;
+    });
+    const Judged& best = known_.at(smallest.members);
+    result.status = MendStatus::verified;
+    result.nodes = smallest.members;
+    result.minimal = smallest.minimal;
+    result.judgement = best.judgement;
+    result.trial = best.trial;
+    result.why = best.judgement.why;
+    if (!smallest.minimal) result.why += fmt::format("; whether fewer nodes would do is not known: {}", why_no_more());
+    for (std::size_t i = 0; i < smallest.members.size(); ++i) {
+      const Nodes rest = without(smallest.members, i);
+      const auto tried = known_.find(rest);
+      if (rest.empty())
+        result.without.emplace_back(smallest.members[i], "the fault returns: the unchanged run");
+      else if (tried != known_.end())
+        result.without.emplace_back(smallest.members[i], tried->second.judgement.why);
+    }
+    result.runs = runs_;
+  }
+
+  const Ground& ground_;
+  const TryNodes& attempt_;
+  std::vector<Fault> targets_, before_;
+  std::map<Nodes, Judged> known_;
+  std::int64_t runs_ = 0;
+};
+
+}  // namespace
+
+std::vector<Fault> keep_targets(const Ground& ground) {
+  std::vector<Fault> targets;
+  for (const reports::Cause* cause : ground.causes()) {
+    const Fault fault = fault_of(*cause);
+    if (of_format(cause->kind) && !ground.model_nodes(cause->node.empty() ? cause->tensor : cause->node).empty()) add_faults(targets, {fault});
+  }
+  return targets;
+}
+
+KeepFp32 search_keep_fp32(const Ground& ground, const TryNodes& attempt, const std::function<std::string()>& why_no_more) {
+  return Search(ground, attempt).run(why_no_more);
+}
+
+}  // namespace ulpscope::profiler

@@ -1,0 +1,224 @@
+#include "profiler/mend/session.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "kernels/error.h"
+#include "profiler/experiment/json_text.h"
+
+namespace ulpscope::profiler {
+namespace {
+
+using nlohmann::json;
+using reports::MendRecord;
+using reports::MendStatus;
+
+/// Steps that are run after the one in which the last fault showed: a scaler needs some to find its scale.
+constexpr std::int64_t margin = 20;
+/// Order among the changes: before a mode of another precision.
+constexpr int keep_cost = 2;
+
+/// Steps that show every fault; all of them where the step of one is not known.
+std::int64_t steps_to_show(const reports::RunDiagnosis& run, std::int64_t planned) {
+  std::int64_t last = 0;
+  for (const Fault& fault : faults_of(run)) {
+    if (!fault.step) return planned;
+    last = std::max(last, *fault.step);
+  }
+  return std::min(planned, last + 1 + margin);
+}
+
+/// Changes that leave the state of a step as it is: formats of what is kept, scaler, mode.
+bool keeps_state(const std::string& kind) {
+  static const std::vector<std::string> kinds{"keep_fp32", "scale_before_product", "boolean_mask", "rescale", "sum_fp32", "override", "clip_order", "norm_fp32", "buffers"};
+  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+}
+
+json words_of(const std::vector<Fault>& faults) {
+  json list = json::array();
+  for (const Fault& fault : faults) list.push_back(fault.words());
+  return list;
+}
+
+}  // namespace
+
+Session::Session(const Patient& patient, Runner& runner, const Budget& budget, std::function<void(const std::string&)> say)
+    : patient_(patient),
+      runner_(runner),
+      budget_(budget),
+      say_(std::move(say)),
+      trials_(runner, patient.recorded.run.seed, [&budget] { return budget.over(); }),
+      experiment_(patient.experiment) {
+  trials_.judge_beside(patient.fp32);
+  experiment_.train.steps = steps_to_show(patient.recorded, patient.experiment.train.steps);
+}
+
+void Session::tell(const std::string& what) const {
+  if (say_) say_(fmt::format("trial {}, after {:.1f} s: {}", trials_.count() + 1, budget_.spent(), what));
+}
+
+std::optional<Trial> Session::attempt(const std::function<void(Experiment&)>& change, bool from_checkpoint) {
+  if (budget_.over()) return std::nullopt;
+  Experiment changed = experiment_;
+  if (change) change(changed);
+  Trial trial = trials_.run(changed, from_checkpoint && patient_.checkpoint ? &*patient_.checkpoint : nullptr);
+  if (trial.stopped) return std::nullopt;
+  return trial;
+}
+
+Session::Baseline Session::run_baseline() {
+  const std::vector<Fault> recorded = faults_of(patient_.recorded);
+  for (;;) {
+    tell(fmt::format("the unchanged experiment, steps 1 to {}", experiment_.train.steps));
+    std::optional<Trial> trial = attempt(nullptr, true);
+    if (!trial) return Baseline::no_time;
+    baseline_ = std::move(trial);
+    const std::vector<Fault> now = faults();
+    const bool any = recorded.front().kind == reports::Kind::unknown ? !now.empty() : contains(now, recorded.front());
+    if (any) break;
+    if (experiment_.train.steps == patient_.experiment.train.steps) return Baseline::does_not;
+    experiment_.train.steps = patient_.experiment.train.steps;
+  }
+  comes_back_ = true;
+  return Baseline::comes_back;
+}
+
+std::string Session::baseline_words() const {
+  if (!comes_back_) return "the unchanged experiment was not run to its end: " + budget_.why();
+  return fmt::format("the unchanged experiment was run again, {}: the fault came back", how_run(*baseline_, 1));
+}
+
+std::string Session::how_run(const Trial& trial, std::int64_t runs) const {
+  std::string text = trial.first_step > 0 ? fmt::format("from the checkpoint after step {}", trial.first_step) : "from the start";
+  text += fmt::format(", step{} {} to {} of {}", experiment_.train.steps == 1 ? "" : "s", trial.first_step + 1, experiment_.train.steps, patient_.experiment.train.steps);
+  if (experiment_.train.steps == 1) text = fmt::format("step 1 of {}", patient_.experiment.train.steps);
+  if (runs > 1) text += fmt::format(", {} runs", runs);
+  return text;
+}
+
+void Session::add_costs(const Trial& trial, MendRecord& record) const {
+  if (trial.step_seconds && baseline_->step_seconds && *baseline_->step_seconds > 0.0) {
+    record.time_ratio = *trial.step_seconds / *baseline_->step_seconds;
+    const auto emulated = reports::Provenance::emulated;
+    record.time_provenance = baseline_->time_provenance == emulated ? emulated : trial.time_provenance;
+  }
+  if (trial.peak_bytes && baseline_->peak_bytes) record.memory_delta_bytes = *trial.peak_bytes - *baseline_->peak_bytes;
+}
+
+Tried Session::try_one(const Candidate& candidate) {
+  Tried tried{.candidate = candidate};
+  MendRecord& record = tried.record;
+  record.kind = candidate.kind;
+  record.change = candidate.change;
+  record.settings_json = json_text({{"ulpscope", candidate.ulpscope}, {"frameworks", candidate.settings}});
+  json detail{{"cost", candidate.cost}, {"targets", words_of(candidate.targets)}, {"baseline", baseline_words()}, {"faults", words_of(faults())}};
+  if (!candidate.apply) {
+    detail["why"] = candidate.impossible;
+  } else if (!comes_back_ || budget_.over()) {
+    detail["why"] = budget_.why();
+  } else {
+    tell(candidate.change);
+    try {
+      if (const std::optional<Trial> trial = attempt(candidate.apply, keeps_state(candidate.kind))) {
+        const Judgement judgement = judge(candidate.targets, faults(), trial->diagnosis);
+        record.status = judgement.status;
+        record.how_run = how_run(*trial, 1);
+        add_costs(*trial, record);
+        detail["why"] = judgement.why;
+        tried.remains = judgement.remains;
+        detail["remains"] = words_of(judgement.remains);
+        detail["runs"] = 1;
+      } else {
+        detail["why"] = budget_.why();
+      }
+    } catch (const Error& error) {   // the plan refuses it
+      detail["why"] = fmt::format("it cannot be run: {}", error.what());
+    }
+  }
+  record.detail_json = json_text(detail);
+  return tried;
+}
+
+std::optional<Tried> Session::try_together(const std::vector<Tried>& tried) {
+  if (std::any_of(tried.begin(), tried.end(), [](const Tried& t) { return t.verified() && t.remains.empty(); })) return std::nullopt;
+  std::vector<Fault> left = faults();
+  Candidate together{.kind = "together", .cost = keep_cost, .targets = left};
+  std::vector<std::function<void(Experiment&)>> parts;
+  for (const Tried& t : tried) {
+    if (!t.verified()) continue;
+    const auto mended = [&](const Fault& fault) { return !contains(t.remains, fault); };
+    if (std::none_of(left.begin(), left.end(), mended)) continue;
+    std::erase_if(left, mended);
+    parts.push_back(t.candidate.apply);
+    together.change += fmt::format("{}{}", together.change.empty() ? "" : "; and ", t.candidate.change);
+    together.ulpscope += fmt::format("{}{}", together.ulpscope.empty() ? "" : "; ", t.candidate.ulpscope);
+  }
+  if (!left.empty() || parts.size() < 2) return std::nullopt;
+  together.apply = [parts](Experiment& e) {
+    for (const auto& part : parts) part(e);
+  };
+  return try_one(together);
+}
+
+Tried Session::try_keeping(const Ground& ground) {
+  const TryNodes attempt_nodes = [&](const std::vector<std::string>& nodes) -> std::optional<Trial> {
+    if (!comes_back_ || budget_.over()) return std::nullopt;
+    tell(fmt::format("keep {} in fp32", fmt::join(nodes, ", ")));
+    return attempt([&](Experiment& e) { keep_in_fp32(e, nodes); }, true);
+  };
+  KeepFp32 kept;
+  try {
+    kept = search_keep_fp32(ground, attempt_nodes, [&] { return budget_.why(); });
+  } catch (const Error& error) {
+    kept.why = fmt::format("it cannot be run: {}", error.what());
+  }
+  Tried tried;
+  MendRecord& record = tried.record;
+  record.kind = "keep_fp32";
+  record.change = fmt::format("keep {} in fp32", fmt::join(kept.nodes, ", "));
+  record.status = kept.status;
+  record.settings_json = json_text({{"ulpscope", fmt::format("train.keep_fp32={}", fmt::join(kept.nodes, ","))},
+                                    {"frameworks", "PyTorch: with torch.autocast(\"cuda\", enabled=False): around them, inputs .float()"}});
+  json detail{{"cost", keep_cost}, {"targets", words_of(kept.targets)}, {"baseline", baseline_words()}, {"faults", words_of(faults())}, {"why", kept.why},
+              {"runs", kept.runs}, {"nodes", kept.nodes}};
+  if (kept.status == MendStatus::verified) {
+    detail["minimal"] = kept.minimal;
+    for (const auto& [node, outcome] : kept.without) detail["without"].push_back({{"node", node}, {"outcome", outcome}});
+  }
+  detail["remains"] = words_of(kept.judgement.remains);
+  if (kept.trial) {
+    record.how_run = how_run(*kept.trial, kept.runs);
+    add_costs(*kept.trial, record);
+  }
+  record.detail_json = json_text(detail);
+  tried.remains = kept.judgement.remains;
+  tried.candidate = {.kind = record.kind, .change = record.change, .cost = keep_cost, .ulpscope = fmt::format("train.keep_fp32={}", fmt::join(kept.nodes, ",")), .targets = kept.targets};
+  tried.candidate.apply = [nodes = kept.nodes](Experiment& e) { keep_in_fp32(e, nodes); };
+  return tried;
+}
+
+std::vector<MendRecord> Session::try_changes() {
+  const engine::Mode& mode = engine::find_mode(experiment_.run.modes.front());
+  const engine::StepPlan plan = engine::plan_step(runner_.device(), engine::build_model(experiment_.model, experiment_.train.batch, true), mode, experiment_.train);
+  const Ground ground(experiment_, plan.graph, found());
+  const bool keep = mode.lower != Format::fp32 && !keep_targets(ground).empty();
+  std::vector<Tried> tried;
+  std::size_t place = 0;   // of the search, which needs several runs and comes last
+  for (const Candidate& candidate : candidates(ground)) {
+    tried.push_back(try_one(candidate));
+    if (candidate.cost <= keep_cost) place = tried.size();
+  }
+  if (keep) tried.insert(tried.begin() + static_cast<std::ptrdiff_t>(place), try_keeping(ground));
+  if (std::optional<Tried> all = try_together(tried)) tried.insert(tried.begin(), std::move(*all));
+  std::vector<MendRecord> records;
+  for (Tried& each : tried) {
+    each.record.run = patient_.recorded.run.id;
+    records.push_back(std::move(each.record));
+  }
+  return records;
+}
+
+}  // namespace ulpscope::profiler

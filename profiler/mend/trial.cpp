@@ -1,0 +1,132 @@
+#include "profiler/mend/trial.h"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <set>
+
+#include "kernels/error.h"
+#include "profiler/experiment/observe.h"
+#include "profiler/experiment/single_run.h"
+
+namespace ulpscope::profiler {
+namespace {
+
+constexpr std::size_t least_timed = 3;
+constexpr std::size_t flush_every = 4096;
+
+/// Progress of a trial is its one line; faults of its recording show in what is found in it.
+class Silent final : public Watcher {
+ public:
+  void warning(const std::string&) override {}
+};
+
+reports::Number median(std::vector<double> values) {
+  if (values.size() < least_timed) return std::nullopt;
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : 0.5 * (values[middle - 1] + values[middle]);
+}
+
+/// Steps that were committed and not looked into; the first one warms up.
+std::vector<double> plain_steps(const reports::RunFileReader& file, const Trial& trial, reports::RunId run) {
+  const std::set<std::int64_t> observed(trial.diagnosis.observed.begin(), trial.diagnosis.observed.end());
+  std::vector<double> seconds;
+  for (const reports::StepRecord& step : file.steps(run))
+    if (step.step > trial.first_step && !step.skipped && step.wall_seconds && !observed.contains(step.step)) seconds.push_back(*step.wall_seconds);
+  return seconds;
+}
+
+reports::Count peak_of(const reports::RunFileReader& file, reports::RunId run) {
+  reports::Count peak;
+  for (const reports::MemoryRecord& row : file.memory(run, reports::MemoryKind::peak))
+    if (row.total_bytes)
+      peak = std::max(peak.value_or(0), *row.total_bytes - row.bytes[static_cast<std::size_t>(reports::MemoryCategory::observation)].value_or(0));
+  return peak;
+}
+
+std::filesystem::path scratch_folder() {
+  std::string name = (std::filesystem::temp_directory_path() / "ulpscope-mend-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) throw Error(fmt::format("cannot make a folder for trials, {}: {}", name, std::strerror(errno)));
+  return name;
+}
+
+}  // namespace
+
+Trials::Trials(Runner& base, std::int64_t seed, std::function<bool()> stop)
+    : base_(base), seed_(seed), stop_(std::move(stop)), folder_(scratch_folder()) {}
+
+Trials::~Trials() {
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+Trial Trials::run(const Experiment& experiment, const engine::TrainerState* start) {
+  const engine::Mode& mode = engine::find_mode(experiment.run.modes.front());
+  const engine::Model model = engine::build_model(experiment.model, experiment.train.batch, true);
+  const engine::StepPlan plan = engine::plan_step(base_.device(), model, mode, experiment.train);   // throws what the model does not allow
+  ++count_;
+  const std::string path = (folder_ / "trial.ulp").string();
+  Trial trial;
+  {
+    reports::RunFileWriter writer(path, {.overwrite = true});
+    Silent watcher;
+    const Checkpoints checkpoints(path);
+    const RunContext context{experiment, base_.device(), base_.dataset(), writer, watcher, stop_, checkpoints};
+    RunInfo info;
+    info.id = reports::RunId{1};
+    info.mode = mode;
+    info.seed = info.first_seed = static_cast<std::uint64_t>(seed_);
+    info.steps = experiment.train.steps;
+    info.loss_scaling = engine::scales_loss(mode, experiment.train);
+    PastRun past;
+    if (start != nullptr) past.state = *start;
+    RecordedPlan recorded{plan, reports::PlanId{1}};
+    SingleRun single(context, info, start != nullptr ? &past : nullptr, CheckpointLabel{info.id, mode.name, info.seed, {}});
+    const RunEnd end = single.run({experiment.model, mode, experiment.train, info.seed}, recorded);
+    for (std::size_t i = 0; i < twin_.size(); ++i) {
+      if (i % flush_every == 0) writer.flush();   // statistics are dropped where the queue is full
+      writer.push(twin_[i]);
+    }
+    trial.stopped = end.status == reports::RunStatus::interrupted;
+    writer.close();
+  }
+  trial.first_step = start != nullptr ? start->iteration : 0;
+  const reports::RunFileReader file(path);
+  trial.diagnosis = reports::diagnose(file, {.step = {}, .mode = mode.name, .seed = {}}).runs.front();
+  trial.step = plan.graph;
+  trial.steps = trial.diagnosis.steps;
+  trial.step_seconds = median(plain_steps(file, trial, reports::RunId{1}));
+  trial.time_provenance = trial.diagnosis.run.time_provenance;
+  trial.peak_bytes = peak_of(file, reports::RunId{1});
+  return trial;
+}
+
+std::vector<reports::Record> fp32_twin(const reports::RunFileReader& file) {
+  constexpr reports::RunId id{2};
+  constexpr reports::PlanId plan{2};
+  std::vector<reports::Record> twin;
+  const std::vector<reports::RunRecord> runs = file.runs();
+  const auto found = std::find_if(runs.begin(), runs.end(), [](const reports::RunRecord& run) { return run.mode == "fp32"; });
+  if (found == runs.end() || !found->plan) return twin;
+  const auto add = [&](auto records, auto&& renumber) {
+    for (auto& record : records) {
+      renumber(record);
+      twin.emplace_back(std::move(record));
+    }
+  };
+  const auto of_plan = [&](auto& record) { record.plan = plan; };
+  const auto of_run = [&](auto& record) { record.run = id; };
+  add(std::vector<reports::RunRecord>{*found}, [&](reports::RunRecord& run) { run.id = id, run.plan = plan; });
+  add(file.nodes(*found->plan), of_plan);
+  add(file.edges(*found->plan), of_plan);
+  add(file.tensors(*found->plan), of_plan);
+  add(file.steps(found->id), of_run);
+  add(file.tensor_stats(found->id), of_run);
+  return twin;
+}
+
+}  // namespace ulpscope::profiler

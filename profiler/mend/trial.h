@@ -1,0 +1,53 @@
+// Runs a changed experiment, from its start or from a checkpoint, and diagnoses what came of it.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "profiler/experiment/runner.h"
+#include "reports/analysis/diagnosis/diagnosis.h"
+
+namespace ulpscope::profiler {
+
+struct Trial {
+  reports::RunDiagnosis diagnosis{};
+  engine::Graph step{};          ///< as it was planned
+  bool stopped = false;          ///< it was asked to end before its last step
+  std::int64_t first_step = 0;   ///< iteration; more than 0: it began from a checkpoint
+  std::int64_t steps = 0;        ///< done
+  reports::Number step_seconds{};   ///< median of the steps that nobody looked into; unknown with less than three
+  reports::Provenance time_provenance = reports::Provenance::unknown;
+  reports::Count peak_bytes{};   ///< without what observing needs
+};
+
+class Trials {
+ public:
+  /// base: of the experiment that is changed, in one mode; its data and device are used. stop: asked after every step.
+  Trials(Runner& base, std::int64_t seed, std::function<bool()> stop);
+  ~Trials();
+  Trials(const Trials&) = delete;
+  Trials& operator=(const Trials&) = delete;
+
+  /// In the first of its modes, as many steps as it says. Throws UsageError for a change that the model does not allow, before
+  /// anything is run. start: state to begin from, of the same mode and formats; null: the start.
+  Trial run(const Experiment& experiment, const engine::TrainerState* start = nullptr);
+  std::int64_t count() const { return count_; }
+  /// From here on trials are judged beside this fp32 run, as fp32_twin() gives it.
+  void judge_beside(std::vector<reports::Record> twin) { twin_ = std::move(twin); }
+
+ private:
+  Runner& base_;
+  std::int64_t seed_;
+  std::function<bool()> stop_;
+  std::filesystem::path folder_;   ///< of the trials' run files; removed at the end
+  std::int64_t count_ = 0;
+  std::vector<reports::Record> twin_;
+};
+
+/// What a diagnosis reads of the first fp32 run of a file, as a second run of another file; empty if there is none. Some faults
+/// show only beside it: a loss that is exactly 0 here alone, a parameter that has a gradient there.
+std::vector<reports::Record> fp32_twin(const reports::RunFileReader& file);
+
+}  // namespace ulpscope::profiler

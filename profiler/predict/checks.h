@@ -1,0 +1,27 @@
+// Checks before training that need no range of a 16-bit tensor: each adds what it foresees.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "profiler/predict/plan_facts.h"
+
+namespace ulpscope::profiler {
+
+using FoundFaults = std::vector<reports::Foreseen>;
+
+/// epsilon, betas, second moments, updates and weight decay against half an ulp of the weights, clipping.
+void check_optimizer(const PlanFacts& facts, FoundFaults& found);
+/// Sums and counts that are kept narrow inside an operation.
+void check_sums(const PlanFacts& facts, FoundFaults& found);
+/// Masks that are added to scores in 16 bits. explained: names of the tensors whose overflows it speaks of.
+void check_masks(const PlanFacts& facts, FoundFaults& found, std::vector<std::string>& explained);
+/// Results whose numbers check_masks asks for: by name, in fp32.
+std::set<std::string> mask_scores(const engine::StepPlan& plan);
+/// Whole numbers (positions) and rotations that fall together in 16 bits.
+void check_positions(const PlanFacts& facts, FoundFaults& found);
+/// Results whose numbers check_positions asks for.
+std::set<std::string> position_tables(const engine::StepPlan& plan);
+
+}  // namespace ulpscope::profiler

@@ -1,0 +1,64 @@
+// From a place where values stop being finite to a cause; and causes that leave every value finite.
+//
+// A family looks at the operation, its attributes and what was counted: never at names. It returns no if it does not
+// know the fault, so that the next family is asked; what no family knows is Kind::unknown.
+#pragma once
+
+#include <vector>
+
+#include "reports/analysis/diagnosis/diagnosis.h"
+#include "reports/analysis/diagnosis/evidence.h"
+#include "reports/analysis/diagnosis/first_fault.h"
+#include "reports/analysis/diagnosis/normality.h"
+
+namespace ulpscope::reports {
+
+struct Suspect {
+  const Evidence& evidence;
+  const ObservedStep& step;
+  const Root& root;
+  const Chain& chain;
+  const StepStory& story;
+
+  const PlanNode& node() const { return *root.node; }
+  const Stat* input(std::size_t i) const;
+  Format output_format() const { return evidence.plan().format(root.tensor); }
+  std::string title() const { return evidence.plan().title(root.tensor); }
+};
+
+enum class Known : std::uint8_t {
+  no,
+  yes,
+  contained  ///< what masks are for: nothing to report
+};
+
+/// Fill kind, what and facts.
+Known source_cause(const Suspect& suspect, Cause& cause);     // causes_source.cpp
+Known mask_cause(const Suspect& suspect, Cause& cause);       // causes_mask.cpp
+Known reduction_cause(const Suspect& suspect, Cause& cause);  // causes_reduction.cpp
+Known norm_cause(const Suspect& suspect, Cause& cause);       // causes_norm.cpp
+Known optimizer_cause(const Suspect& suspect, Cause& cause);  // causes_optimizer.cpp
+Known scale_cause(const Suspect& suspect, Cause& cause);      // causes_scale.cpp
+Known divisor_cause(const Suspect& suspect, Cause& cause);    // causes_range.cpp
+Known range_cause(const Suspect& suspect, Cause& cause);      // causes_range.cpp
+
+/// The cause of a root with everything that is known of it but its gravity; nothing if it is contained.
+std::optional<Cause> cause_of(const Suspect& suspect);
+
+/// Causes without a value that is not finite, each with its gravity.
+void silent_update_causes(const Evidence& evidence, std::vector<Cause>& causes);  // causes_updates.cpp
+void silent_sum_causes(const Evidence& evidence, std::vector<Cause>& causes);     // causes_sums.cpp
+void silent_gradient_causes(const Evidence& evidence, const StepStory& story,
+                            std::vector<Cause>& causes);  // causes_gradients.cpp
+void silent_step_causes(const Evidence& evidence, const StepStory& story,
+                        std::vector<Cause>& causes);                            // causes_steps.cpp
+void silent_loss_causes(const Evidence& evidence, std::vector<Cause>& causes);  // causes_loss.cpp
+
+/// Words for a format that an attribute names ("accumulate", "scalar"); fp32 if it is not there.
+Format attribute_format(const PlanNode& node, const char* attribute);
+/// The format a node's sum (or its mean's sum and count) is rounded to, and fp32 if it is not narrow.
+Format sum_format(const PlanNode& node);
+/// Elements that make one result of a reduction; 1 if that is not known.
+std::int64_t reduced_elements(const PlanNode& node);
+
+}  // namespace ulpscope::reports

@@ -1,0 +1,117 @@
+// Masks before a softmax: constants that do not fit, and finite ones that a score pushes over the edge. A row that
+// keeps a finite score is safe, and nothing is said of it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "reports/analysis/diagnosis/causes.h"
+#include "reports/analysis/diagnosis/words.h"
+
+namespace ulpscope::reports {
+namespace {
+
+constexpr int way_to_softmax = 8;
+/// A mask is near the edge of a format: within a factor of 4 of its largest finite number.
+constexpr double near_edge = 4.0;
+
+struct Rows {
+  bool known = false;
+  std::int64_t without_score = 0;
+  std::int64_t all = 0;
+};
+
+Rows rows_of(const Suspect& s, const PlanNode& softmax) {
+  if (softmax.outputs.empty()) return {};
+  const Stat* stat = s.step.stat(softmax.outputs.front(), s.root.micro_batch);
+  const TensorRecord* record = s.evidence.plan().tensor(softmax.outputs.front());
+  if (stat == nullptr || record == nullptr || record->shape.empty() || record->shape.back() <= 0) return {};
+  return {true, stat->nan / record->shape.back(), stat->elements / record->shape.back()};
+}
+
+void add_rows(const Rows& rows, const PlanNode& softmax, Cause& cause) {
+  if (!rows.known) {
+    cause.what += fmt::format("; whether a row of {} keeps a finite score was not observed", softmax.record.name);
+    return;
+  }
+  cause.what += fmt::format("; rows with no finite score: {} of {}; NaN begins in {} of those rows", rows.without_score,
+                            rows.all, softmax.record.name);
+  cause.facts.push_back(fact("rows_without_score", "rows with no finite score", static_cast<double>(rows.without_score),
+                             fmt::format("{} of {} in {}", rows.without_score, rows.all, softmax.record.name)));
+}
+
+bool negative(const Stat* stat) {
+  return stat != nullptr && ((stat->mean && *stat->mean < 0.0) || stat->negative_infinite > 0);
+}
+
+/// Greatest magnitude as it is stored: what overflowed is infinite, the rest ends at the format's largest finite.
+double stored(const Suspect& s, std::size_t input) {
+  const Stat& stat = *s.input(input);
+  return std::min(stat.greatest, info(s.evidence.plan().format(*s.node().inputs[input])).max_finite);
+}
+
+/// The constant that a cast or a fill writes; nothing if the node is neither.
+std::optional<double> constant_of(const Suspect& s) {
+  const std::string& op = s.node().record.operation;
+  if (op == "masked_fill" || op == "causal_mask") {
+    const Number value = number(s.node(), "value");
+    const bool negative_value = value && *value < 0.0;
+    if (op == "causal_mask" && !value) return -HUGE_VAL;
+    return negative_value ? value : std::nullopt;
+  }
+  if (op != "cast" || s.node().inputs.empty() || !s.node().inputs.front()) return std::nullopt;
+  const TensorId source = s.evidence.plan().uncast(*s.node().inputs.front());
+  const TensorRecord* record = s.evidence.plan().tensor(source);
+  if (!s.evidence.plan().is_source(source) || record == nullptr || record->role != TensorRole::input ||
+      !negative(s.input(0)))
+    return std::nullopt;
+  return -s.input(0)->greatest;
+}
+
+}  // namespace
+
+Known mask_cause(const Suspect& s, Cause& cause) {
+  const PlanView& plan = s.evidence.plan();
+  if (s.node().record.phase != Phase::forward) return Known::no;
+  const PlanNode* softmax = next_of(plan, s.root.tensor, {"softmax"}, way_to_softmax);
+  if (softmax == nullptr) return Known::no;
+  const Rows rows = rows_of(s, *softmax);
+  const std::string& op = s.node().record.operation;
+  if (const auto constant = constant_of(s)) {
+    if (rows.known && rows.without_score == 0) return Known::contained;
+    cause.kind = Kind::mask_constant_out_of_range;
+    cause.what = std::isinf(*constant) ? fmt::format("{} masks with -inf", s.node().record.name)
+                                       : fmt::format("the mask constant {} does not fit {} and becomes -inf in {}",
+                                                     amount(*constant), name(s.output_format()), s.node().record.name);
+    add_rows(rows, *softmax, cause);
+    return Known::yes;
+  }
+  if (op != "add" && op != "sub") return Known::no;
+  const double edge = info(s.output_format()).max_finite / near_edge;
+  std::optional<std::size_t> mask;
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (s.input(i) == nullptr || stored(s, i) < edge || !negative(s.input(i))) continue;
+    if (!mask || stored(s, i) > stored(s, *mask)) mask = i;
+  }
+  if (!mask) return Known::no;
+  const Stat* other = s.input(1 - *mask);
+  const double least = -stored(s, *mask);
+  if (rows.known && rows.without_score == 0) return Known::contained;
+  cause.kind = Kind::mask_sum;
+  const bool two = other != nullptr && stored(s, 1 - *mask) >= edge && negative(other);
+  if (two)
+    cause.what = fmt::format("two masks are added: {} + {} leaves {} and becomes -inf in {}", amount(least),
+                             amount(-stored(s, 1 - *mask)), name(s.output_format()), s.node().record.name);
+  else if (s.root.how == Root::How::rounding)
+    cause.what = fmt::format("a mask of {} and a score add up to {} in {}: {} rounds that to -inf", amount(least),
+                             amount(-s.root.stat->greatest), s.node().record.name, name(s.output_format()));
+  else
+    cause.what = fmt::format("a mask of {} and a score add up to -inf in {}", amount(least), s.node().record.name);
+  cause.facts.push_back(fact("mask", "mask", least,
+                             fmt::format("{} ({} ends at {})", amount(least), name(s.output_format()),
+                                         amount(-info(s.output_format()).max_finite))));
+  add_rows(rows, *softmax, cause);
+  return Known::yes;
+}
+
+}  // namespace ulpscope::reports

@@ -1,0 +1,268 @@
+// Updates that leave every value finite and do not do what was asked: rounded away, decay that never decays, scalars
+// that became 0 or 1, no master weights.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "reports/analysis/diagnosis/causes.h"
+#include "reports/analysis/diagnosis/words.h"
+
+namespace ulpscope::reports {
+namespace {
+
+/// From which share of updates rounded away on it is damage: weights in 16 bits, in fp32.
+constexpr double much_lost_16bit = 0.10;
+constexpr double much_lost = 0.50;
+
+Format weight_format(const Evidence& e, const PlanNode& node) {
+  return node.outputs.empty() ? Format::fp32 : e.plan().format(node.outputs.front());
+}
+
+double greatest_rate(const Evidence& e) {
+  double rate = 0.0;
+  for (const StepRecord& step : e.steps()) rate = std::max(rate, step.learning_rate.value_or(0.0));
+  return rate;
+}
+
+struct Lost {
+  const ObservedStep* step = nullptr;
+  const PlanNode* worst = nullptr;
+  double worst_share = 0.0;
+  std::int64_t lost = 0, elements = 0;
+  std::int64_t decay = 0;    ///< lost, but of weight decay alone
+  std::int64_t tensors = 0;  ///< that lost any
+};
+
+/// Weights whose gradient (and momentum) is zero: weight decay alone moves them, and that it is lost is said there.
+std::int64_t decay_only(const ObservedStep& step, const PlanNode& node, const Stat& update) {
+  if (number(node, "weight_decay").value_or(0.0) <= 0.0) return 0;
+  const Stat* moves = node.outputs.size() > 1 ? step.stat(node.outputs[1])
+                      : node.inputs.front()   ? step.stat(*node.inputs.front())
+                                              : nullptr;
+  return moves == nullptr || moves->elements != update.elements ? 0 : std::min(update.lost, moves->zero);
+}
+
+/// Of the first observed step in which much was lost; `steps` counts them.
+Lost find_lost(const Evidence& e, std::int64_t& steps) {
+  Lost first;
+  for (const ObservedStep& step : e.observed()) {
+    const StepRecord* record = e.step(step.step);
+    if (record != nullptr && record->skipped) continue;
+    Lost now{.step = &step};
+    for (const PlanNode& node : e.plan().nodes()) {
+      if (!is_optimizer(node) || node.outputs.empty() || node.inputs.empty()) continue;
+      const Stat* stat = step.stat(node.outputs.front());
+      if (stat == nullptr || stat->elements == 0) continue;
+      now.elements += stat->elements;
+      const std::int64_t decayed = decay_only(step, node, *stat);
+      const std::int64_t gone = stat->lost - decayed;
+      now.lost += gone;
+      now.decay += decayed;
+      now.tensors += gone > 0 ? 1 : 0;
+      const double share = static_cast<double>(gone) / static_cast<double>(stat->elements);
+      if (share > now.worst_share) {
+        now.worst_share = share;
+        now.worst = &node;
+      }
+    }
+    if (now.worst == nullptr) continue;
+    const double share = static_cast<double>(now.lost) / static_cast<double>(now.elements);
+    if (share < (is_16bit(weight_format(e, *now.worst)) ? much_lost_16bit : much_lost)) continue;
+    ++steps;
+    if (first.step == nullptr) first = now;
+  }
+  return first;
+}
+
+/// What would move a weight of the usual size, held against the update.
+void add_thresholds(const Evidence& e, const Lost& lost, Cause& cause) {
+  const Format format = weight_format(e, *lost.worst);
+  const auto before = lost.worst->inputs.size() > 2 ? lost.worst->inputs[2] : std::nullopt;
+  const Stat* weight = before ? lost.step->stat(*before) : nullptr;  // as the step found it
+  if (weight == nullptr) weight = lost.step->stat(lost.worst->outputs.front());
+  const Stat* gradient = lost.worst->inputs.front() ? lost.step->stat(*lost.worst->inputs.front()) : nullptr;
+  if (weight == nullptr || weight->greatest <= 0.0) return;
+  const double size = weight->rms.value_or(weight->greatest);
+  const double half = half_ulp_below(size, format), above = half_ulp_above(size, format);
+  cause.facts.push_back(
+      fact("half_ulp", "half an ulp", half,
+           fmt::format("{} downwards, at a weight of {} (rms) in {}: what an update must exceed to move it", amount(half),
+                       amount(size), name(format)),
+           Provenance::computed));
+  cause.facts.push_back(fact("half_ulp_above", "upwards", above, amount(above), Provenance::computed));
+  if (const double most = half_ulp_below(weight->greatest, format); most > half)
+    cause.facts.push_back(fact(
+        "half_ulp_greatest", "at the greatest weight", most,
+        fmt::format("{} at {}: the largest weights lose their updates first", amount(most), amount(weight->greatest)),
+        Provenance::computed));
+  const StepRecord* record = e.step(lost.step->step);
+  const double rate = record != nullptr ? record->learning_rate.value_or(0.0) : 0.0;
+  if (rate <= 0.0) return;
+  const bool adam = lost.worst->record.operation == "adamw";
+  if (!adam &&
+      (gradient == nullptr || gradient->greatest <= 0.0 || number(*lost.worst, "momentum").value_or(0.0) > 0.0))
+    return;
+  const double update = adam ? rate : rate * gradient->greatest;
+  cause.facts.push_back(fact("update", "update", update,
+                             fmt::format("at most about {} (lr {}{})", amount(update), amount(rate),
+                                         adam ? ", adamw moves by about lr" : " x greatest gradient"),
+                             Provenance::computed));
+  cause.facts.push_back(
+      fact("ratio", "update / half an ulp", update / half, amount(update / half), Provenance::computed));
+  if (update > half) {
+    cause.what += fmt::format(
+        "; the largest update (about {}) would move a weight of the usual size (half an ulp at {} is {}): lost are "
+        "smaller updates or larger weights, and which is not recorded",
+        amount(update), amount(size), amount(half));
+    return;
+  }
+  cause.facts.push_back(fact("needed_lr", "lr that would begin to move it", rate * half / update,
+                             fmt::format("above {}", amount(rate * half / update)), Provenance::computed));
+  cause.what +=
+      fmt::format("; the update is about {}, half an ulp at {} is {}", amount(update), amount(size), amount(half));
+}
+
+void lost_updates(const Evidence& e, std::vector<Cause>& causes) {
+  std::int64_t steps = 0;
+  const Lost lost = find_lost(e, steps);
+  if (lost.step == nullptr) return;
+  const Format format = weight_format(e, *lost.worst);
+  Cause cause;
+  cause.kind = Kind::update_lost;
+  // What one step loses the next ones get: on average, or from the compensation.
+  const std::string rounding = e.setting("update_rounding");
+  const bool made_up_for = rounding == "stochastic" || rounding == "kahan";
+  cause.gravity = is_16bit(format) && !made_up_for ? Gravity::damage : Gravity::note;
+  cause.step = lost.step->step;
+  cause.steps_seen = steps;
+  cause.node = lost.worst->record.name;
+  cause.operation = lost.worst->record.operation;
+  cause.phase = "update";
+  cause.tensor = e.plan().title(lost.worst->outputs.front());
+  cause.format = name(format);
+  const double share = static_cast<double>(lost.lost) / static_cast<double>(lost.elements);
+  const std::int64_t moved = lost.elements - lost.lost - lost.decay;
+  cause.what =
+      fmt::format("{} of the updates ({} of {}) were rounded away in step {}: {} of {} weights in {} moved",
+                  percent(share), lost.lost, lost.elements, shown(lost.step->step), moved, lost.elements, name(format));
+  if (lost.decay > 0)
+    cause.what += fmt::format("; of {} more, which have no gradient, weight decay was rounded away", lost.decay);
+  if (made_up_for) cause.what += fmt::format("; {} rounding makes up for that in later steps", rounding);
+  cause.facts.push_back(fact("lost_updates", "updates rounded away", static_cast<double>(lost.lost),
+                             fmt::format("{} of {} in {}", lost.lost, lost.elements, counted(lost.tensors, "tensor"))));
+  cause.facts.push_back(fact("share", "share", share, percent(share)));
+  if (!made_up_for) add_thresholds(e, lost, cause);
+  causes.push_back(std::move(cause));
+}
+
+void no_master(const Evidence& e, std::vector<Cause>& causes) {
+  std::vector<std::string> names;
+  std::int64_t count = 0;
+  std::string format;
+  for (const PlanNode& node : e.plan().nodes()) {
+    if (!is_optimizer(node) || !is_16bit(weight_format(e, node)) || node.inputs.size() < 3 || !node.inputs[2]) continue;
+    names.push_back(e.plan().title(*node.inputs[2]));
+    count += elements(node.record.inputs[2].shape);
+    format = name(weight_format(e, node));
+  }
+  if (names.empty()) return;
+  const bool lost =
+      std::any_of(causes.begin(), causes.end(), [](const Cause& c) { return c.kind == Kind::update_lost && c.gravity <= Gravity::damage; });
+  Cause cause;
+  cause.kind = Kind::no_master_weights;
+  cause.gravity = lost ? Gravity::damage : Gravity::note;
+  cause.format = format;
+  std::string list;
+  for (std::size_t i = 0; i < names.size() && i < 4; ++i) list += (i > 0 ? ", " : "") + names[i];
+  if (names.size() > 4) list += fmt::format(" and {} more", names.size() - 4);
+  cause.what =
+      fmt::format("{} of weights {} {} without an fp32 master copy ({}): this is pure {}, not mixed precision{}",
+                  counted(std::ssize(names), "tensor"), names.size() == 1 ? "is" : "are", format, list, format,
+                  lost ? ", and updates are lost for it" : "");
+  cause.facts.push_back(fact("tensors", "tensors", static_cast<double>(names.size()), list));
+  cause.facts.push_back(fact("master_copy_bytes", "a master copy costs", 4.0 * static_cast<double>(count),
+                             fmt::format("+4 bytes a parameter = {} bytes", 4 * count), Provenance::computed));
+  causes.push_back(std::move(cause));
+}
+
+void lost_decay(const Evidence& e, std::vector<Cause>& causes) {
+  const double rate = greatest_rate(e);
+  for (const PlanNode& node : e.plan().nodes()) {
+    const double decay = number(node, "weight_decay").value_or(0.0);
+    if (node.record.operation != "adamw" || decay <= 0.0 || rate <= 0.0) continue;
+    const Format format = weight_format(e, node);
+    const double half = info(format).unit_roundoff / 2;  // half an ulp relative to the value, where it is least
+    if (rate * decay >= half) continue;
+    Cause cause;
+    cause.kind = Kind::weight_decay_lost;
+    cause.gravity = is_16bit(format) ? Gravity::damage : Gravity::note;
+    cause.node = node.record.name;
+    cause.operation = node.record.operation;
+    cause.phase = "update";
+    cause.format = name(format);
+    cause.what = fmt::format(
+        "weight decay does nothing: lr x decay = {} x {} = {} is less than half an ulp in {} ({} of the weight)",
+        amount(rate), amount(decay), amount(rate * decay), name(format), amount(half));
+    cause.facts.push_back(fact("lr_decay", "lr x decay", rate * decay, amount(rate * decay), Provenance::computed));
+    cause.facts.push_back(fact("half_ulp", "half an ulp, relative", half, amount(half), Provenance::computed));
+    causes.push_back(std::move(cause));
+    return;  // all weights are alike in this
+  }
+}
+
+bool has(const std::vector<Cause>& causes, Kind kind) {
+  return std::any_of(causes.begin(), causes.end(), [&](const Cause& c) { return c.kind == kind; });
+}
+
+void scalars(const Evidence& e, std::vector<Cause>& causes) {
+  for (const PlanNode& node : e.plan().nodes()) {
+    if (!is_optimizer(node)) continue;
+    for (const char* key : {"beta1", "beta2", "momentum"}) {
+      const Number kept = number(node, key), asked = e.numeric_setting(key);
+      if (!kept || !asked || has(causes, Kind::beta_vanished) || *asked <= 0.0 || *asked >= 1.0 ||
+          (*kept > 0.0 && *kept < 1.0))
+        continue;
+      Cause cause;
+      cause.kind = Kind::beta_vanished;
+      cause.gravity = Gravity::damage;
+      cause.node = node.record.name;
+      cause.operation = node.record.operation;
+      cause.phase = "update";
+      cause.format = e.setting("scalar_format");
+      cause.what = fmt::format("optimizer scalar {} {} is {} in {}", key, amount(*asked), amount(*kept), cause.format);
+      cause.facts.push_back(fact(key, key, *kept,
+                                 fmt::format("{} as configured, {} as kept", amount(*asked), amount(*kept)),
+                                 Provenance::computed));
+      causes.push_back(std::move(cause));
+    }
+    const Number kept = number(node, "epsilon");
+    const Format format = weight_format(e, node);
+    const bool each = node.attributes.value("each_operation", false);
+    const double asked = e.numeric_setting("epsilon").value_or(kept.value_or(0.0));
+    if (!kept || asked <= 0.0 || has(causes, Kind::epsilon_vanished)) continue;
+    if (*kept != 0.0 && !(each && *kept <= info(format).flush_threshold)) continue;
+    Cause cause;
+    cause.kind = Kind::epsilon_vanished;
+    cause.gravity = Gravity::note;
+    cause.node = node.record.name;
+    cause.operation = node.record.operation;
+    cause.phase = "update";
+    cause.format = *kept == 0.0 ? e.setting("scalar_format") : name(format);
+    cause.what = fmt::format(
+        "epsilon {} is 0 in {}: the first v that is 0 makes a division by zero (in the steps observed none did)",
+        amount(asked), cause.format);
+    causes.push_back(std::move(cause));
+  }
+}
+
+}  // namespace
+
+void silent_update_causes(const Evidence& evidence, std::vector<Cause>& causes) {
+  lost_updates(evidence, causes);
+  no_master(evidence, causes);
+  lost_decay(evidence, causes);
+  scalars(evidence, causes);
+}
+
+}  // namespace ulpscope::reports

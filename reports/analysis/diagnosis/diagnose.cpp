@@ -1,0 +1,308 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <set>
+
+#include "kernels/error.h"
+#include "reports/analysis/diagnosis/causes.h"
+#include "reports/analysis/diagnosis/diagnosis.h"
+#include "reports/analysis/diagnosis/gravity.h"
+#include "reports/analysis/diagnosis/headroom.h"
+#include "reports/analysis/diagnosis/remedy.h"
+#include "reports/analysis/diagnosis/verdict_words.h"
+#include "reports/analysis/diagnosis/words.h"
+
+namespace ulpscope::reports {
+namespace {
+
+constexpr std::size_t most_roots = 12;  ///< causes of one step that are told apart
+
+bool same_fault(const Cause& a, const Cause& b) { return a.kind == b.kind && a.node == b.node && a.tensor == b.tensor; }
+
+/// Faults that all weights (or buffers) have for one reason: told once.
+bool told_once(const Cause& cause) {
+  return cause.kind == Kind::weights_poisoned || cause.kind == Kind::buffers_poisoned ||
+         (cause.phase == "update" && cause.operation != "global_norm" && cause.operation != "unscale_check");
+}
+
+/// Weights that an update made so: that was said of the update.
+bool consequence(const Cause& cause, const std::vector<Cause>& causes) {
+  if (cause.kind != Kind::weights_poisoned && cause.kind != Kind::update_overflowed) return false;
+  return std::any_of(causes.begin(), causes.end(), [&](const Cause& c) {
+    return c.gravity == Gravity::fatal && c.phase == "update" && c.step < cause.step;
+  });
+}
+
+/// What follows from an earlier fault of the same step is left out: the backward pass of a loss that is not finite, and
+/// all but the first of the backward pass (one scale is behind them all).
+bool follows(const Root& root, bool forward_reached, bool backward_seen) {
+  if (root.node == nullptr) return false;
+  const bool own_matter = root.node->record.operation == "global_norm" && root.how == Root::How::inner;
+  if (root.node->record.phase == Phase::forward || own_matter) return false;
+  return forward_reached || backward_seen;
+}
+
+void causes_of_step(const Evidence& e, const StepStory& story, const ObservedStep& step, std::vector<Cause>& causes) {
+  bool forward_reached = false, backward_seen = false;
+  std::size_t told = 0;
+  for (const Root& root : find_roots(e, step)) {
+    if (told >= most_roots) break;
+    const bool follow_up = follows(root, forward_reached, backward_seen);
+    const Chain chain = follow(e, step, root);
+    const bool forward = root.node == nullptr || root.node->record.phase == Phase::forward;
+    if (forward && (chain.loss || chain.gradient)) forward_reached = true;
+    if (follow_up) continue;
+    const Suspect suspect{e, step, root, chain, story};
+    std::optional<Cause> cause = cause_of(suspect);
+    if (!cause) continue;
+    if (!forward && chain.gradient) backward_seen = true;
+    cause->gravity = grade(suspect, *cause);
+    if (cause->reaches.empty() && !cause->chain.empty())
+      cause->reaches = fmt::format("no further than {}", cause->chain.back());
+    ++told;
+    if (consequence(*cause, causes)) continue;
+    const auto alike = std::find_if(causes.begin(), causes.end(), [&](const Cause& c) {
+      if (c.kind == Kind::scale_unbounded && cause->kind == c.kind) return !same_fault(c, *cause);
+      return told_once(*cause) && c.kind == cause->kind && c.phase == cause->phase && !same_fault(c, *cause);
+    });
+    const auto known =
+        std::find_if(causes.begin(), causes.end(), [&](const Cause& c) { return same_fault(c, *cause); });
+    if (known == causes.end() && alike != causes.end()) {
+      const bool same_step = alike->step == cause->step;
+      const bool says_more = same_step && alike->kind == Kind::scale_unbounded && alike->phase == "forward";
+      if (says_more) *alike = std::move(*cause);
+      alike->others += same_step ? 1 : 0;
+    } else if (known == causes.end()) {
+      causes.push_back(std::move(*cause));
+    } else {
+      ++known->steps_seen;
+      known->gravity = std::min(known->gravity, cause->gravity);  // the graver
+    }
+  }
+}
+
+void sort_causes(std::vector<Cause>& causes) {
+  std::stable_sort(causes.begin(), causes.end(), [](const Cause& a, const Cause& b) {
+    return a.gravity != b.gravity ? a.gravity < b.gravity : a.feeds_loss > b.feeds_loss;
+  });
+}
+
+/// An input that is far larger in an observed step from `step` on than in those before: its name and by what factor.
+std::pair<std::string, double> changed_data(const Evidence& e, std::int64_t step) {
+  std::map<TensorId, double> before;
+  for (const ObservedStep& observed : e.observed())
+    for (const auto& [id, stat] : observed.all) {
+      const TensorRecord* record = e.plan().tensor(id);
+      if (record == nullptr || record->node || record->role != TensorRole::input || stat.greatest <= 0.0) continue;
+      if (observed.step < step) before[id] = std::max(before[id], stat.greatest);
+      else if (before[id] > 0.0 && stat.greatest >= 8.0 * before[id]) return {record->name, stat.greatest / before[id]};
+    }
+  return {};
+}
+
+/// A loss that is finite and far above where it began: where it rose most, by the record of the steps, and whether the
+/// data changed there.
+void ran_away(const Evidence& e, Cause& cause) {
+  cause.gravity = Gravity::damage;
+  cause.what = "the loss is finite and has run away";
+  const StepRecord* from = nullptr;
+  double most = 2.0, least = HUGE_VAL;
+  for (std::size_t i = 0; i + 1 < e.steps().size(); ++i) {
+    const Number now = e.steps()[i].loss, next = e.steps()[i + 1].loss;
+    if (now && std::isfinite(*now) && *now > 0.0) least = std::min(least, *now);
+    if (!next || !std::isfinite(*next) || !(least < HUGE_VAL) || *next / least < most) continue;
+    from = &e.steps()[i];
+    break;  // the first step that more than doubles the least so far
+  }
+  if (from == nullptr || !from->loss) {
+    cause.what += "; it rises step by step";
+    return;
+  }
+  const StepRecord* to = from + 1;
+  cause.step = to->step;
+  const double last = e.steps().back().loss.value_or(NAN);
+  const bool stays = last <= 2.0 * *to->loss;
+  cause.what = fmt::format("the loss {}: {} in step {}, {} in step {}, {} in the last{}",
+                           stays ? "jumps" : "has run away", amount(*from->loss), shown(from->step), amount(*to->loss),
+                           shown(to->step), amount(last),
+                           stays ? "; it does not grow on from there: other data look like this, or a learning rate "
+                                   "that is too large"
+                                 : "");
+  if (const auto [data, factor] = changed_data(e, to->step); !data.empty()) {
+    cause.gravity = Gravity::note;
+    cause.what += fmt::format("; the data changed there: {} holds {} times what it held before", data, amount(factor));
+    cause.facts.push_back(fact("sudden_data", "other data", factor, fmt::format("{}: {} times", data, amount(factor))));
+    return;
+  }
+  if (const Number rate = from->learning_rate) {
+    cause.what += fmt::format("; the learning rate was {}", amount(*rate));
+    cause.facts.push_back(fact("learning_rate", "learning rate", *rate, amount(*rate)));
+  }
+  if (e.observed_step(to->step) == nullptr)
+    cause.what += fmt::format("; step {} was not observed, so nothing more is known of it", shown(to->step));
+}
+
+/// A run that ended badly without a cause: that much is known, and nothing is invented.
+void add_unknown(const Evidence& e, const StepStory& story, std::vector<Cause>& causes) {
+  const bool found =
+      std::any_of(causes.begin(), causes.end(), [](const Cause& c) { return c.gravity == Gravity::fatal; });
+  const bool bad_end = story.trailing_bad_losses > 0 || story.stopped || story.trailing >= 3;
+  if (found || (!bad_end && !story.ran_away) || (story.searching() && story.trailing_bad_losses == 0)) return;
+  Cause cause;
+  cause.kind = Kind::unknown;
+  cause.gravity = Gravity::fatal;
+  if (story.trailing_bad_losses > 0) {
+    cause.step = e.steps().back().step - story.trailing_bad_losses + 1;
+    cause.what = fmt::format("the loss is not finite from step {} on", shown(*cause.step));
+  } else if (story.ran_away && !story.stopped && story.trailing < 3) {
+    ran_away(e, cause);
+    causes.push_back(std::move(cause));
+    return;
+  } else {
+    cause.step = story.first_not_finite;
+    cause.what = fmt::format("gradients are not finite in the last {}",
+                             story.trailing > 1 ? fmt::format("{} steps", story.trailing) : "step");
+  }
+  const bool looked = cause.step && e.observed_step(*cause.step) != nullptr;
+  cause.what +=
+      e.observed().empty() ? "; no step was observed, so where it begins is not known: run it again with observation "
+                             "(observe.every above 0)"
+      : looked             ? "; in the step as it was observed no operation stands out"
+                           : fmt::format("; {} observed, so where it begins is not known",
+                             cause.step ? fmt::format("step {} was not", shown(*cause.step)) : "the steps were not");
+  causes.push_back(std::move(cause));
+}
+
+Outcome outcome_of(const Evidence& e, const StepStory& story, const std::vector<Cause>& causes) {
+  Outcome outcome = e.observed().empty() ? Outcome::not_observed : Outcome::healthy;
+  if (story.steps > 0 && story.applied == 0 && story.skips == story.steps) outcome = Outcome::untrained;
+  for (const Cause& cause : causes) {
+    if (cause.gravity == Gravity::fatal) return Outcome::fatal;
+    if (cause.gravity == Gravity::damage) outcome = Outcome::damaged;
+    if (cause.gravity == Gravity::contained && outcome == Outcome::healthy) outcome = Outcome::harmless;
+  }
+  return outcome;
+}
+
+void count_unseen(const Evidence& e, const std::vector<Cause>& causes, RunDiagnosis& run) {
+  if (e.plan().empty()) return;
+  std::int64_t registers = 0;
+  for (const PlanNode& node : e.plan().nodes()) registers += node.record.materialised ? 0 : 1;
+  run.not_materialised = registers;
+  const ObservedStep* step = nullptr;
+  for (const Cause& cause : causes)
+    if (step == nullptr && cause.step) step = e.observed_step(*cause.step);
+  if (step == nullptr && !e.observed().empty()) step = &e.observed().back();
+  if (step == nullptr) return;
+  std::vector<std::string> names;
+  const StepRecord* record = e.step(step->step);
+  const bool no_update = record != nullptr && (record->skipped || !record->finite);  // nothing was updated
+  for (const PlanNode& node : e.plan().nodes())
+    for (const TensorId id : node.outputs)
+      if (!is_view(node) && !(no_update && (is_optimizer(node) || node.record.operation == "commit_buffer")) &&
+          is_float(e.plan().format(id)) && step->stat(id) == nullptr)
+        names.push_back(e.plan().title(id));
+  run.not_observed = std::ssize(names);
+  if (names.empty()) return;
+  const auto listed = std::min<std::size_t>(names.size(), 4);
+  run.notes.push_back(fmt::format("{} of the plan {} not observed in step {}: {}{}",
+                                  counted(std::ssize(names), "result"), names.size() == 1 ? "was" : "were",
+                                  shown(step->step),
+                                  fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(listed), ", "),
+                                  names.size() > listed ? ", ..." : ""));
+}
+
+RunDiagnosis diagnose_run(const Evidence& e, const std::vector<MendRecord>& mends) {
+  RunDiagnosis run{.run = e.run()};
+  const StepStory story = tell_steps(e);
+  run.steps = story.steps;
+  run.skipped = story.skips;
+  for (const ObservedStep& step : e.observed()) run.observed.push_back(step.step);
+  for (const ObservedStep& step : e.observed()) causes_of_step(e, story, step, run.causes);
+  silent_step_causes(e, story, run.causes);
+  silent_update_causes(e, run.causes);
+  silent_sum_causes(e, run.causes);
+  silent_gradient_causes(e, story, run.causes);
+  silent_loss_causes(e, run.causes);
+  add_unknown(e, story, run.causes);
+  for (Cause& cause : run.causes) {
+    const PlanNode* node = e.plan().node(cause.node);
+    cause.feeds_loss = node == nullptr || e.plan().feeds_loss(*node);
+  }
+  sort_causes(run.causes);
+  for (Cause& cause : run.causes) add_remedies(e, mends, cause);
+  run.outcome = outcome_of(e, story, run.causes);
+  run.layers = head_room(e);
+  run.watch = watch_list(e);
+  run.reasons = skip_sentences(story);
+  count_unseen(e, run.causes, run);
+  add_notes(e, story, run);
+  for (const Remedy& trial : other_trials(e, mends, run.causes))
+    run.notes.push_back(fmt::format("tried: {}: {}", trial.change, trial.status));
+  run.verdict = verdict_of(e, story, run);
+  return run;
+}
+
+bool chosen(const RunRecord& run, const DiagnoseOptions& options) {
+  return (options.mode.empty() || run.mode == options.mode) && (!options.seed || run.seed == *options.seed);
+}
+
+std::vector<RunRecord> runs_to_look_at(const RunFileReader& reader, const DiagnoseOptions& options,
+                                       const std::vector<MendRecord>& mends) {
+  std::vector<RunRecord> all;
+  for (RunRecord& run : reader.runs())
+    if (std::none_of(mends.begin(), mends.end(), [&](const MendRecord& m) { return m.trial == run.id; }))
+      all.push_back(std::move(run));
+  if (all.empty()) throw UsageError(fmt::format("{} holds no run", reader.path()));
+  if (std::any_of(all.begin(), all.end(), [&](const RunRecord& r) { return chosen(r, options); })) return all;
+  std::vector<std::string> there;
+  for (const RunRecord& run : all) there.push_back(fmt::format("{} seed {}", run.mode, run.seed));
+  throw UsageError(fmt::format(
+      "{} has no run of {}{}; there are {}", reader.path(), options.mode.empty() ? "any mode" : options.mode,
+      options.seed ? fmt::format(" with seed {}", *options.seed) : "", fmt::join(there, ", ")));
+}
+
+}  // namespace
+
+Diagnosis diagnose(const RunFileReader& reader, const DiagnoseOptions& options) {
+  Diagnosis result{.file = reader.path(), .step = options.step, .full = !options.mode.empty()};
+  const std::vector<MendRecord> mends = reader.mends();
+  std::vector<std::unique_ptr<Evidence>> all;
+  const Evidence* fp32 = nullptr;
+  std::int64_t most_steps = 0;
+  for (const RunRecord& run : runs_to_look_at(reader, options, mends)) {
+    if (!chosen(run, options) && run.mode != "fp32") continue;
+    all.push_back(std::make_unique<Evidence>(reader, run));
+    if (fp32 == nullptr && run.mode == "fp32") fp32 = all.back().get();
+    if (chosen(run, options) && !all.back()->steps().empty())
+      most_steps = std::max(most_steps, all.back()->steps().back().step + 1);
+  }
+  if (options.step && *options.step >= most_steps)
+    throw UsageError(fmt::format("--step {}: {} recorded", shown(*options.step),
+                                 counted(most_steps, "step") + (most_steps == 1 ? " is" : " are")));
+  for (const auto& evidence : all) {
+    if (!chosen(evidence->run(), options)) continue;
+    if (evidence->run().mode != "fp32") evidence->fp32 = fp32;
+    for (const auto& twin : all)   // of the same seed, if there is one
+      if (evidence->run().mode != "fp32" && twin->run().mode == "fp32" && twin->run().seed == evidence->run().seed)
+        evidence->fp32 = twin.get();
+    const std::vector<ObservedStep> observed = evidence->observed();
+    if (options.step) evidence->look_only_at(*options.step);
+    result.runs.push_back(diagnose_run(*evidence, mends));
+    result.runs.back().window = scale_window(reader, *evidence, options.flushed_share);
+    if (options.step && evidence->observed().empty()) {
+      std::vector<std::int64_t> steps;
+      for (const ObservedStep& step : observed) steps.push_back(shown(step.step));
+      result.runs.back().notes.insert(result.runs.back().notes.begin(),
+                                      fmt::format("step {} was not observed; observed: {}", shown(*options.step),
+                                                  steps.empty() ? "none" : fmt::format("{}", fmt::join(steps, ", "))));
+    }
+  }
+  share_with_fp32(result);
+  return result;
+}
+
+}  // namespace ulpscope::reports

@@ -1,0 +1,89 @@
+// What was observed in the steps of one run, by step, micro-batch and tensor.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reports/analysis/diagnosis/plan_view.h"
+
+namespace ulpscope::reports {
+
+/// Counts of one tensor, unknown ones as 0. Before rounding, but for `after`.
+struct Stat {
+  std::int64_t elements = 0;
+  std::int64_t nan = 0;
+  std::int64_t positive_infinite = 0;
+  std::int64_t negative_infinite = 0;
+  std::int64_t overflowed = 0;
+  std::int64_t flushed = 0;
+  std::int64_t zero = 0;
+  std::int64_t lost = 0;  ///< updates, or addends of a sum, that changed nothing
+  double least = 0.0;
+  double greatest = 0.0;
+  Number mean{};
+  Number rms{};
+  Provenance provenance = Provenance::counted;
+
+  std::int64_t infinite() const { return positive_infinite + negative_infinite; }
+  /// Elements that are not finite once they are stored.
+  std::int64_t bad() const { return nan + infinite() + overflowed; }
+  /// Zero once they are stored.
+  std::int64_t stored_zero() const { return zero + flushed; }
+};
+
+/// One observed step.
+struct ObservedStep {
+  std::int64_t step = 0;
+  bool replay = false;
+  std::int64_t micro_batches = 1;
+  std::map<TensorId, Stat> all{};  ///< over the micro-batches
+  std::vector<std::map<TensorId, Stat>> by_micro_batch{};
+
+  const Stat* stat(TensorId tensor) const;
+  /// Of a micro-batch; what is recorded once for a step (weights, updates) counts for each.
+  const Stat* stat(TensorId tensor, std::int64_t micro_batch) const;
+};
+
+class Evidence {
+ public:
+  Evidence(const RunFileReader& reader, const RunRecord& run);
+
+  const RunRecord& run() const { return run_; }
+  const PlanView& plan() const { return plan_; }
+  const std::vector<StepRecord>& steps() const { return steps_; }
+  const std::vector<EventRecord>& events() const { return events_; }
+  const std::vector<EvaluationRecord>& evaluations() const { return evaluations_; }
+  const std::vector<ObservedStep>& observed() const { return observed_; }
+  const ObservedStep* observed_step(std::int64_t step) const;
+  const StepRecord* step(std::int64_t step) const;
+
+  /// train.* as recorded: setting("scaler.policy"), "" if it is not there.
+  std::string setting(const std::string& key) const;
+  Number numeric_setting(const std::string& key) const;
+  /// In force during a step; 1 in modes without scaling.
+  double scale(std::int64_t step) const;
+  bool scales() const { return run_.loss_scaling != "none" && !run_.loss_scaling.empty(); }
+
+  /// Leaves one observed step (or none).
+  void look_only_at(std::int64_t step);
+  bool one_step_asked() const { return one_step_; }
+
+  /// Of the first seed of fp32 in the same file; none if there is none, or this is it. Not owned.
+  const Evidence* fp32 = nullptr;
+
+ private:
+  const nlohmann::json* find_setting(const std::string& key) const;
+  RunRecord run_;
+  PlanView plan_;
+  std::vector<StepRecord> steps_;
+  std::vector<EventRecord> events_;
+  std::vector<EvaluationRecord> evaluations_;
+  std::vector<ObservedStep> observed_;
+  nlohmann::json train_;
+  bool one_step_ = false;
+};
+
+}  // namespace ulpscope::reports

@@ -1,0 +1,213 @@
+#include "reports/analysis/diagnosis/first_fault.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <set>
+
+namespace ulpscope::reports {
+namespace {
+
+constexpr std::size_t longest_chain = 8;
+
+/// Of an operation's float inputs in one micro-batch.
+struct InputState {
+  bool all_finite = true;  ///< as far as known
+  bool all_known = true;
+};
+
+InputState inputs_of(const Evidence& evidence, const ObservedStep& step, const PlanNode& node,
+                     std::int64_t micro_batch) {
+  InputState state;
+  for (const auto& input : node.inputs) {
+    if (input && !is_float(evidence.plan().format(*input))) continue;
+    const Stat* stat = input ? step.stat(*input, micro_batch) : nullptr;
+    if (stat == nullptr)
+      state.all_known = false;
+    else if (stat->bad() > 0)
+      state.all_finite = false;
+  }
+  return state;
+}
+
+void add_sources(const Evidence& evidence, const ObservedStep& step, std::vector<Root>& roots) {
+  for (const auto& [id, stat] : step.all) {
+    if (!evidence.plan().is_source(id) || stat.nan + stat.infinite() == 0) continue;
+    if (evidence.plan().readers(id).empty()) continue;  // nothing reads it
+    roots.push_back({Root::How::source, nullptr, id, 0, &stat, nullptr, true});
+  }
+}
+
+// An update writes nothing when the step's gradients are not finite: its result is then what it was.
+bool ineffective(const Evidence& evidence, const ObservedStep& step, const PlanNode& node) {
+  if (!is_optimizer(node) && node.record.operation != "commit_buffer") return false;
+  const StepRecord* record = evidence.step(step.step);
+  return record != nullptr && record->skipped;
+}
+
+void add_node(const Evidence& evidence, const ObservedStep& step, const PlanNode& node, std::int64_t micro_batch,
+              std::set<NodeId>& seen, std::vector<Root>& roots) {
+  if (seen.contains(node.record.id) || ineffective(evidence, step, node)) return;
+  const InputState inputs = inputs_of(evidence, step, node, micro_batch);
+  if (node.inner) {
+    const Stat* inner = step.stat(*node.inner, micro_batch);
+    if (inner != nullptr && inner->overflowed > 0) {
+      const TensorId shown_in = node.outputs.empty() ? *node.inner : node.outputs.front();
+      roots.push_back(
+          {Root::How::inner, &node, shown_in, micro_batch, step.stat(shown_in, micro_batch), inner, inputs.all_known});
+      seen.insert(node.record.id);
+      return;
+    }
+  }
+  for (const TensorId output : node.outputs) {
+    const Stat* stat = step.stat(output, micro_batch);
+    if (stat == nullptr || stat->bad() == 0) continue;
+    const bool rounding = stat->overflowed > 0;
+    if (!rounding && !inputs.all_finite) continue;
+    roots.push_back({rounding ? Root::How::rounding : Root::How::arithmetic, &node, output, micro_batch, stat, nullptr,
+                     inputs.all_known});
+    seen.insert(node.record.id);
+    return;
+  }
+}
+
+}  // namespace
+
+std::vector<Root> find_roots(const Evidence& evidence, const ObservedStep& step) {
+  std::vector<Root> roots;
+  add_sources(evidence, step, roots);
+  std::set<NodeId> seen;
+  const auto pass = [&](std::int64_t micro_batch, bool updates) {
+    for (const PlanNode& node : evidence.plan().nodes())
+      if ((node.record.phase == Phase::update) == updates) add_node(evidence, step, node, micro_batch, seen, roots);
+  };
+  for (std::int64_t m = 0; m < step.micro_batches; ++m) pass(m, false);
+  pass(step.micro_batches - 1, true);
+  return roots;
+}
+
+std::string Chain::reaches() const {
+  std::string text;
+  const auto add = [&](bool is, const char* what) {
+    if (is) text += fmt::format("{}{}", text.empty() ? "" : ", ", what);
+  };
+  add(loss, "the loss");
+  add(gradient, "the gradients of weights");
+  add(weights, "weights");
+  add(buffers, "running statistics");
+  return text;
+}
+
+Chain follow(const Evidence& evidence, const ObservedStep& step, const Root& root) {
+  const PlanView& plan = evidence.plan();
+  Chain chain;
+  std::deque<TensorId> open;
+  std::set<TensorId> seen;
+  std::map<TensorId, TensorId> came_from;
+  std::optional<TensorId> end;
+  const auto visit = [&](TensorId id, std::optional<TensorId> from) {
+    if (!seen.insert(id).second) return;
+    open.push_back(id);
+    if (from) came_from.emplace(id, *from);
+    const TensorRecord* record = plan.tensor(id);
+    const PlanNode* made_by = plan.producer(id);
+    if (plan.loss() == id) chain.loss = true;
+    if (made_by != nullptr &&
+        (made_by->record.operation == "unscale_check" || made_by->record.operation == "global_norm"))
+      chain.gradient = true;
+    if (made_by != nullptr && is_optimizer(*made_by)) chain.weights = true;
+    if (record != nullptr && made_by != nullptr && record->role == TensorRole::buffer) chain.buffers = true;
+    const bool goal = plan.loss() == id || (made_by != nullptr && made_by->record.operation == "unscale_check");
+    if (goal && !end) end = id;
+  };
+  if (root.node == nullptr)
+    visit(root.tensor, std::nullopt);
+  else
+    for (const TensorId output : root.node->outputs) {
+      const Stat* stat = step.stat(output, root.micro_batch);
+      if (stat == nullptr || stat->bad() > 0) visit(output, std::nullopt);
+    }
+  TensorId last = root.tensor;
+  while (!open.empty()) {
+    const TensorId id = open.front();
+    open.pop_front();
+    last = id;
+    for (const std::size_t reader : plan.readers(id)) {
+      const PlanNode& node = plan.nodes()[reader];
+      if (ineffective(evidence, step, node)) continue;
+      for (const TensorId output : node.outputs) {
+        const Stat* stat = step.stat(output, root.micro_batch);
+        if (stat == nullptr || stat->bad() > 0) visit(output, id);
+      }
+    }
+  }
+  // What was not observed is followed on suspicion; the step's own record knows better.
+  const StepRecord* record = evidence.step(step.step);
+  if (record != nullptr && record->loss && std::isfinite(*record->loss) && chain.loss &&
+      step.stat(*plan.loss()) == nullptr)
+    chain.loss = false;
+  if (record != nullptr && record->finite) chain.gradient = false;
+  std::vector<TensorId> way;
+  for (TensorId id = end.value_or(last);;) {
+    way.push_back(id);
+    const auto from = came_from.find(id);
+    if (from == came_from.end()) break;
+    id = from->second;
+  }
+  std::reverse(way.begin(), way.end());
+  for (const TensorId id : way) {
+    const PlanNode* made_by = plan.producer(id);
+    std::string title = made_by != nullptr ? made_by->record.name : plan.title(id);
+    if (step.stat(id, root.micro_batch) == nullptr) title += " (not observed)";
+    chain.nodes.push_back(std::move(title));
+  }
+  if (chain.nodes.size() > longest_chain) {
+    const std::size_t left = chain.nodes.size() - longest_chain;
+    chain.nodes.erase(chain.nodes.begin() + longest_chain / 2, chain.nodes.end() - longest_chain / 2);
+    chain.nodes.insert(chain.nodes.begin() + longest_chain / 2, fmt::format("({} more)", left));
+  }
+  return chain;
+}
+
+std::vector<Operand> operands_of(const Evidence& evidence, const ObservedStep& step, const PlanNode& node,
+                                 std::int64_t micro_batch) {
+  std::vector<Operand> list;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    Operand operand;
+    if (i < node.record.inputs.size()) operand.format = node.record.inputs[i].format;
+    if (!node.inputs[i]) {
+      operand.tensor = "(which one is not recorded)";
+      list.push_back(std::move(operand));
+      continue;
+    }
+    operand.tensor = evidence.plan().title(*node.inputs[i]);
+    if (const Stat* stat = step.stat(*node.inputs[i], micro_batch)) {
+      operand.observed = true;
+      operand.elements = stat->elements;
+      operand.not_finite = stat->bad();
+      operand.greatest_magnitude = stat->greatest;
+    }
+    list.push_back(std::move(operand));
+  }
+  return list;
+}
+
+const PlanNode* next_of(const PlanView& plan, TensorId tensor, const std::vector<std::string>& operations, int depth) {
+  for (const std::size_t reader : plan.readers(tensor)) {
+    const PlanNode& node = plan.nodes()[reader];
+    const std::string& op = node.record.operation;
+    if (node.record.phase != Phase::forward) continue;
+    if (std::find(operations.begin(), operations.end(), op) != operations.end()) return &node;
+    const bool passes = is_view_or_cast(node) || op == "add" || op == "sub" || op == "scale" || op == "mul" ||
+                        op == "div" || op == "where" || op == "masked_fill" || op == "causal_mask" || op == "split" ||
+                        op == "cat" || op == "select" || op == "dropout";
+    if (depth <= 0 || !passes) continue;
+    for (const TensorId output : node.outputs)
+      if (const PlanNode* found = next_of(plan, output, operations, depth - 1)) return found;
+  }
+  return nullptr;
+}
+
+}  // namespace ulpscope::reports

@@ -1,0 +1,60 @@
+#include "reports/analysis/diagnosis/gravity.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/scaling/loss_scaler.h"
+
+namespace ulpscope::reports {
+namespace {
+
+/// Skips in a row after which a gradient that is too large is no accident any more.
+constexpr std::int64_t many_skips = 3;
+
+Gravity over_or_fatal(const Suspect& s) {
+  return recovered(s.evidence, s.step.step) ? Gravity::normal : Gravity::fatal;
+}
+
+Gravity of_gradient(const Suspect& s) {
+  const StepStory& story = s.story;
+  if (recovered(s.evidence, s.step.step)) return story.later_normal ? Gravity::normal : Gravity::damage;
+  if (!story.policy_known || !scaling::is_dynamic(story.policy)) return Gravity::fatal;
+  if (s.root.how == Root::How::arithmetic) return Gravity::fatal;  // it is not its size that makes it infinite
+  const bool searching = story.leading == story.steps;
+  if (searching) return story.searching() ? Gravity::normal : Gravity::fatal;
+  return story.trailing < many_skips ? Gravity::normal : Gravity::fatal;
+}
+
+}  // namespace
+
+bool recovered(const Evidence& evidence, std::int64_t step) {
+  return std::any_of(evidence.steps().begin(), evidence.steps().end(), [&](const StepRecord& s) {
+    return s.step > step && !s.skipped && s.finite && s.loss && std::isfinite(*s.loss);
+  });
+}
+
+Gravity grade(const Suspect& s, const Cause& cause) {
+  switch (cause.kind) {
+    case Kind::weights_poisoned:
+    case Kind::update_overflowed:
+      return Gravity::fatal;
+    case Kind::buffers_poisoned:
+    case Kind::norm_overflowed:
+      return Gravity::damage;
+    case Kind::clip_overflowed:
+      return number(s.node(), "max_norm").value_or(0.0) > 0.0 ? Gravity::damage : Gravity::note;
+    case Kind::scale_unbounded:
+      return Gravity::fatal;
+    default:
+      break;
+  }
+  if (s.root.node != nullptr && is_optimizer(s.node())) return Gravity::fatal;
+  if (!s.chain.loss && !s.chain.gradient && !s.chain.weights)
+    return s.chain.buffers ? Gravity::damage : Gravity::contained;
+  if (s.root.node != nullptr &&
+      (s.node().record.phase == Phase::backward || cause.kind == Kind::gradient_too_large_for_scale))
+    return of_gradient(s);
+  return over_or_fatal(s);
+}
+
+}  // namespace ulpscope::reports

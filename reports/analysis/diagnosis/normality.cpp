@@ -1,0 +1,189 @@
+#include "reports/analysis/diagnosis/normality.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/error.h"
+#include "kernels/scaling/loss_scaler.h"
+#include "reports/analysis/diagnosis/causes.h"
+#include "reports/analysis/diagnosis/words.h"
+
+namespace ulpscope::reports {
+namespace {
+
+constexpr std::int64_t longest_search = 4096;
+/// What the search may take beyond the skips that are known to be due, where not every magnitude is known: half of what
+/// fp32's exponents allow.
+constexpr std::int64_t unknown_skips = 64;
+
+bool bad(const StepRecord& step) { return step.loss && !std::isfinite(*step.loss); }
+
+void count(const Evidence& evidence, StepStory& story) {
+  bool begun = false;
+  for (const StepRecord& step : evidence.steps()) {
+    ++story.steps;
+    story.skips += step.skipped ? 1 : 0;
+    if (!step.skipped) begun = true;
+    if (step.skipped) ++(begun ? story.later : story.leading);
+    story.trailing = step.skipped ? story.trailing + 1 : 0;
+    story.bad_losses += bad(step) ? 1 : 0;
+    story.trailing_bad_losses = bad(step) ? story.trailing_bad_losses + 1 : 0;
+    if (bad(step) && !story.first_bad_loss) story.first_bad_loss = step.step;
+    if (!step.finite && !story.first_not_finite) story.first_not_finite = step.step;
+    if (!step.loss_scale) continue;
+    const double scale = *step.loss_scale;
+    if (!story.scale_first) story.scale_first = scale;
+    story.scale_least = std::min(story.scale_least.value_or(scale), scale);
+    story.scale_greatest = std::max(story.scale_greatest.value_or(scale), scale);
+    story.scale_last = scale;
+  }
+  story.applied = evidence.steps().empty() ? 0 : evidence.steps().back().applied;
+  for (const EventRecord& event : evidence.events()) {
+    if (event.kind == event_kind::stop) story.stopped = true;
+    if (event.kind == event_kind::divergence && event.value && std::isfinite(*event.value)) story.ran_away = true;
+    // The scale after the last step is known from its event alone.
+    if (event.kind == event_kind::scale_change && event.value && !evidence.steps().empty() &&
+        event.step == evidence.steps().back().step)
+      story.scale_last = event.value;
+  }
+}
+
+/// The gradient that is nearest to its own limit decides.
+void take(StepStory& story, double gradient, double edge) {
+  if (story.greatest_gradient && gradient / edge <= *story.greatest_gradient / *story.gradient_limit) return;
+  story.greatest_gradient = gradient;
+  story.gradient_limit = edge;
+}
+
+// Of everything the backward pass stores in fp16 (or another format whose limit a scale can reach), divided by the
+// scale.
+void find_gradient(const Evidence& evidence, StepStory& story) {
+  const std::int64_t end = story.leading + 1;  // the search, and the first step after it
+  for (const ObservedStep& step : evidence.observed()) {
+    if (story.greatest_gradient && (step.step > end || story.gradient_known)) break;
+    std::int64_t seen = 0;
+    bool known = true;
+    const double scale = evidence.scale(step.step);
+    if (!(scale > 0.0) || !std::isfinite(scale)) continue;
+    for (const PlanNode& node : evidence.plan().nodes()) {
+      if (node.record.phase != Phase::backward) continue;
+      for (const TensorId id : node.outputs) {
+        const Stat* stat = step.stat(id);
+        const double edge = limit(evidence.plan().format(id));
+        seen += stat != nullptr ? 1 : 0;
+        known = known && (stat == nullptr || stat->nan + stat->infinite() == 0);
+        if (stat == nullptr || stat->greatest <= 0.0 ||
+            (story.greatest_gradient && edge > *story.gradient_limit &&
+             stat->greatest / scale <= *story.greatest_gradient))
+          continue;
+        take(story, stat->greatest / scale, edge);
+      }
+      // A sum that is kept narrow inside an operation has that format's limit, whatever its result is stored in.
+      const Stat* inner = node.inner ? step.stat(*node.inner) : nullptr;
+      if (inner == nullptr || inner->greatest <= 0.0) continue;
+      known = known && inner->overflowed == 0;
+      take(story, inner->greatest / scale, limit(sum_format(node)));
+    }
+    story.gradient_known = story.gradient_known || (known && seen > 0);
+  }
+}
+
+std::string settled(const StepStory& story) {
+  return story.scale_last && story.later == 0 ? fmt::format(" -> {}", scale_amount(*story.scale_last)) : "";
+}
+
+}  // namespace
+
+std::optional<scaling::Policy> recorded_policy(const Evidence& evidence) {
+  const std::string named = evidence.setting("scaler.policy");
+  if (!evidence.scales() || named.empty()) return std::nullopt;
+  try {
+    scaling::Policy policy = scaling::find_policy(named, "train.scaler.policy");
+    std::visit(
+        [&](auto& p) {
+          p.fields([&](const char* key, auto& field) {
+            if (const Number value = evidence.numeric_setting(std::string("scaler.") + key))
+              field = static_cast<std::remove_reference_t<decltype(field)>>(*value);
+          });
+        },
+        policy);
+    return policy;
+  } catch (const UsageError&) {  // of a later version
+    return std::nullopt;
+  }
+}
+
+std::optional<std::int64_t> due_skips(const scaling::Policy& policy, double greatest_gradient, double edge) {
+  scaling::ScalerState state = scaling::initial_state(policy);
+  for (std::int64_t k = 0; k < longest_search; ++k) {
+    if (greatest_gradient * static_cast<double>(state.scale) < edge) return k;
+    const scaling::Transition t = scaling::next(policy, state, true);
+    if (t.event == scaling::ScaleEvent::gave_up || t.state.scale <= 0.0f) return std::nullopt;
+    if (t.state.scale == state.scale && t.event != scaling::ScaleEvent::absorbed) return std::nullopt;
+    state = t.state;
+  }
+  return std::nullopt;
+}
+
+StepStory tell_steps(const Evidence& evidence) {
+  StepStory story;
+  count(evidence, story);
+  if (evidence.scales()) find_gradient(evidence, story);
+  if (const auto policy = recorded_policy(evidence)) {
+    story.policy = *policy;
+    story.policy_known = true;
+    story.interval = evidence.numeric_setting("scaler.interval");
+    if (story.greatest_gradient) story.due = due_skips(*policy, *story.greatest_gradient, *story.gradient_limit);
+  }
+  const double after = static_cast<double>(story.steps - story.leading);
+  if (story.interval && *story.interval > 0) story.expected_later = after / *story.interval;
+  // Gradients of the first steps are not alike: one step more or less is no sign of anything.
+  if (story.leading > 0)
+    story.search_normal = !story.due || story.leading <= *story.due + (story.gradient_known ? 1 : unknown_skips);
+  story.later_normal = static_cast<double>(story.later) <= 2.0 + 2.0 * story.expected_later;
+  return story;
+}
+
+bool StepStory::searching() const {
+  return steps > 0 && leading == steps && due && leading <= *due + (gradient_known ? 1 : unknown_skips);
+}
+
+std::vector<std::string> skip_sentences(const StepStory& story) {
+  std::vector<std::string> list;
+  const bool dynamic = story.policy_known && scaling::is_dynamic(story.policy);
+  if (story.leading > 0 && dynamic && story.bad_losses < story.leading) {
+    const bool over = story.leading < story.steps;
+    const bool exact = story.gradient_known || (over && story.due && story.leading <= *story.due);
+    std::string text =
+        fmt::format("search for the loss scale {}{}: {} skipped{}", scale_amount(story.scale_first.value_or(1.0)),
+                    settled(story), counted(story.leading, "step"), over ? "" : " so far");
+    if (story.due)
+      text += fmt::format(", {}{} due (greatest {}gradient {} [computed]: first k with {} x scale / 2^k < {}{})",
+                          exact ? "" : "at least ", *story.due, exact ? "" : "known ", amount(*story.greatest_gradient),
+                          amount(*story.greatest_gradient), amount(*story.gradient_limit),
+                          exact ? "" : "; what comes after the first overflow is not known");
+    else if (story.greatest_gradient)
+      text += fmt::format("; no scale of this policy brings a gradient of {} below {}",
+                          amount(*story.greatest_gradient), amount(*story.gradient_limit));
+    else
+      text += "; how many were due is unknown: no gradient was observed";
+    list.push_back(text);
+  }
+  if (story.steps > story.leading && dynamic) {
+    std::string text = fmt::format("{}overflows: {} in {}", list.empty() ? "" : "later ", story.later,
+                                   counted(story.steps - story.leading, "step"));
+    if (list.empty() && story.leading > 0)
+      text += fmt::format(" after the first {}, skipped for a loss that is not finite", counted(story.leading, "step"));
+    if (story.interval)
+      text += fmt::format(" (about {} due: one for each {}, after which the scale grows)",
+                          story.expected_later < 100.0 ? fmt::format("{:.2g}", story.expected_later)
+                                                       : fmt::format("{:.0f}", story.expected_later),
+                          *story.interval == 1.0 ? "good step" : fmt::format("{:.0f} good steps", *story.interval));
+    list.push_back(text);
+  }
+  return list;
+}
+
+}  // namespace ulpscope::reports

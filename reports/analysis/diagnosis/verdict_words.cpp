@@ -1,0 +1,159 @@
+#include "reports/analysis/diagnosis/verdict_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "reports/analysis/diagnosis/gravity.h"
+#include "reports/analysis/diagnosis/words.h"
+
+namespace ulpscope::reports {
+namespace {
+
+const Cause* first_of(const RunDiagnosis& run, Gravity gravity) {
+  const auto found =
+      std::find_if(run.causes.begin(), run.causes.end(), [&](const Cause& c) { return c.gravity == gravity; });
+  return found == run.causes.end() ? nullptr : &*found;
+}
+
+std::string fatal(const Evidence& e, const StepStory& story, const RunDiagnosis& run) {
+  const Cause& cause = *first_of(run, Gravity::fatal);
+  std::string text = fmt::format("fatal ({})", name(cause.kind));
+  if (!cause.node.empty()) text += fmt::format(": {}, {}", cause.node, cause.phase);
+  if (cause.step) text += fmt::format(", step {}", shown(*cause.step));
+  const bool forward =
+      cause.phase == "forward" || cause.kind == Kind::weights_poisoned || cause.kind == Kind::data_not_finite;
+  if (e.scales() && forward && story.trailing_bad_losses > 0)
+    text +=
+        fmt::format(". The loss itself is not finite in the forward pass: overflow does not depend on the loss scale{}",
+                    story.skips == 0   ? ""
+                    : story.skips == 1 ? ", and the 1 skip so far could not help"
+                                       : fmt::format(", and {} skips so far could not help", story.skips));
+  else if (e.scales() && story.trailing >= 3)
+    text += fmt::format(". {} in a row were skipped", counted(story.trailing, "step"));
+  return text;
+}
+
+/// Fewer steps than were planned, and no longer under way.
+bool cut_short(const RunDiagnosis& run) {
+  return run.run.status != RunStatus::running && run.run.steps_planned && run.steps < *run.run.steps_planned;
+}
+
+std::string healthy(const StepStory& story, const RunDiagnosis& run) {
+  if (story.steps == 0) return "no step is recorded";
+  std::string text = story.skips == 0
+                         ? fmt::format("healthy: {} of {} applied", story.applied, counted(story.steps, "step"))
+                         : fmt::format("healthy: {} of {} applied, {} skipped", story.applied,
+                                       counted(story.steps, "step"), story.skips);
+  if (cut_short(run))
+    text += fmt::format(", then {} before the {} planned were done", run.run.status == RunStatus::interrupted
+                            ? "it was interrupted" : "it ended", *run.run.steps_planned);
+  std::size_t results = run.observed.size();
+  text +=
+      fmt::format("; nothing that harms the run in {} observed", counted(static_cast<std::int64_t>(results), "step"));
+  return text;
+}
+
+std::string untrained(const StepStory& story) {
+  std::string text = fmt::format("nothing was trained so far: 0 of {} applied, all were skipped",
+                                 counted(story.steps, "step"));
+  if (story.due && story.searching())
+    text += fmt::format(". The search for the loss scale takes {}{}", story.gradient_known ? "" : "at least ",
+                        counted(*story.due, "skip"));
+  return text;
+}
+
+/// 1 / (1 - beta) is how many steps the average reaches back.
+void scalar_notes(const Evidence& e, RunDiagnosis& run) {
+  for (const PlanNode& node : e.plan().nodes()) {
+    if (!is_optimizer(node)) continue;
+    for (const char* key : {"beta1", "beta2", "momentum"}) {
+      const Number kept = number(node, key), asked = e.numeric_setting(key);
+      if (!kept || !asked || *kept <= 0.0 || *kept >= 1.0 || *asked <= 0.0 || *asked >= 1.0) continue;
+      const double reach = 1.0 / (1.0 - *kept), meant = 1.0 / (1.0 - *asked);
+      if (std::fabs(reach / meant - 1.0) > 0.02)
+        run.notes.push_back(fmt::format("{} {} is kept as {}: it reaches back {} steps, not {} [computed]", key,
+                                        amount(*asked), amount(*kept), amount(std::round(reach)),
+                                        amount(std::round(meant))));
+    }
+    return;  // all updates share them
+  }
+}
+
+}  // namespace
+
+std::string verdict_of(const Evidence& evidence, const StepStory& story, const RunDiagnosis& run) {
+  switch (run.outcome) {
+    case Outcome::fatal:
+      return fatal(evidence, story, run);
+    case Outcome::damaged: {
+      const Cause& cause = *first_of(run, Gravity::damage);
+      return fmt::format("damaged ({}): the run goes on, and what it computes is wrong in silence{}", name(cause.kind),
+                         cause.node.empty() ? "" : fmt::format("; {}, {}", cause.node, cause.phase));
+    }
+    case Outcome::healthy:
+      return healthy(story, run);
+    case Outcome::harmless: {
+      const Cause& cause = *first_of(run, Gravity::contained);
+      return fmt::format(
+          "harmless ({}): what leaves its format in {} reaches neither the loss nor a gradient nor a weight; {} of {} "
+          "applied",
+          name(cause.kind), cause.node.empty() ? cause.tensor : cause.node, story.applied,
+          counted(story.steps, "step"));
+    }
+    case Outcome::untrained:
+      return untrained(story);
+    case Outcome::not_observed:
+      break;
+  }
+  if (story.steps == 0) return "no step is recorded";
+  return fmt::format(
+      "{} of {} applied, {} skipped, as far as steps tell; nothing was observed inside them, so nothing is said of "
+      "ranges, lost updates or sums",
+      story.applied, counted(story.steps, "step"), story.skips);
+}
+
+void add_notes(const Evidence& evidence, const StepStory& story, RunDiagnosis& run) {
+  if (story.bad_losses > 0 && story.trailing_bad_losses == 0 && recovered(evidence, *story.first_bad_loss)) {
+    const StepRecord* record = evidence.step(*story.first_bad_loss);
+    run.notes.push_back(fmt::format("loss {} (raw) in step {}{}, and finite again afterwards: {} in all [counted]",
+                                    amount(record->loss.value_or(NAN)), shown(*story.first_bad_loss),
+                                    record->skipped ? ", which was skipped" : "",
+                                    counted(story.bad_losses, "loss") + (story.bad_losses == 1 ? "" : "es")));
+  } else if (story.bad_losses > 0 && story.trailing_bad_losses == 0) {
+    run.notes.push_back(fmt::format("loss not finite in {} of {}, first in step {} [counted]", story.bad_losses,
+                                    counted(story.steps, "step"), shown(*story.first_bad_loss)));
+  }
+  scalar_notes(evidence, run);
+  if (run.observed.empty() && story.steps > 0 && !evidence.one_step_asked())
+    run.notes.emplace_back(
+        "no statistics are recorded (an old file, or observe.every = 0): run it again with observation to see ranges, "
+        "lost updates and where overflows begin");
+  if (cut_short(run) && run.outcome != Outcome::healthy)
+    run.notes.push_back(fmt::format("the run ended after {} of {} planned", story.steps,
+                                    counted(*run.run.steps_planned, "step")));
+  if (run.run.status == RunStatus::running)
+    run.notes.emplace_back("the run is under way or was cut off: this is how it stands");
+}
+
+void share_with_fp32(Diagnosis& diagnosis) {
+  const auto fp32 = std::find_if(diagnosis.runs.begin(), diagnosis.runs.end(),
+                                 [](const RunDiagnosis& r) { return r.run.mode == "fp32"; });
+  if (fp32 == diagnosis.runs.end()) return;
+  for (RunDiagnosis& run : diagnosis.runs) {
+    if (&run == &*fp32 || (run.outcome != Outcome::fatal && run.outcome != Outcome::damaged)) continue;
+    const Cause& cause = run.causes.front();
+    const bool same = std::any_of(fp32->causes.begin(), fp32->causes.end(), [&](const Cause& c) {
+      return c.kind == cause.kind && c.node == cause.node && c.gravity <= Gravity::damage;
+    });
+    if (same)
+      run.verdict += ". fp32 in this file has the same fault: the mode's precision is not its cause";
+    else if (fp32->outcome == Outcome::fatal)
+      run.verdict += ". fp32 in this file does not come through either";
+    else if (run.outcome == Outcome::fatal && fp32->outcome == Outcome::healthy)
+      run.verdict += ". fp32 in this file is healthy";
+  }
+}
+
+}  // namespace ulpscope::reports

@@ -1,0 +1,343 @@
+#include "reports/analysis/prediction.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "kernels/scaling/loss_scaler.h"
+#include "reports/analysis/diagnosis/words.h"
+
+namespace ulpscope::reports {
+namespace {
+
+constexpr std::int64_t most_first_skips = 300;  // halvings from the greatest fp32 to the least: 277
+constexpr double worth_a_note = 0.01;
+
+std::int64_t nonzero(const ExponentHistogram& h) {
+  std::int64_t sum = 0;
+  for (const std::uint64_t count : h.counts) sum += static_cast<std::int64_t>(count);
+  return sum;
+}
+
+/// Elements whose exponent, raised by `scale`, is below `least`.
+std::int64_t below(const ExponentHistogram& h, int scale, int least) {
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < h.counts.size(); ++i)
+    if (h.first + static_cast<int>(i) + scale < least) sum += static_cast<std::int64_t>(h.counts[i]);
+  return sum;
+}
+
+int exponent_of(double power) { return std::ilogb(power); }
+
+double greatest_at(const StoredRange& r, double scale) { return r.greatest * (r.backward ? scale : 1.0); }
+
+bool overflows(const StoredRange& r, double scale) { return greatest_at(r, scale) >= limit(r.format); }
+
+std::string kind_of_overflow(const StoredRange& r) {
+  switch (r.source) {
+    case StoredRange::Source::weight:
+      return std::string(name(Kind::weight_too_large));
+    case StoredRange::Source::constant:
+      return "constant_too_large";
+    case StoredRange::Source::batch:
+      return "data_too_large";
+    case StoredRange::Source::computed:
+      break;
+  }
+  return std::string(name(r.backward ? Kind::gradient_too_large_for_scale : Kind::activation_too_large));
+}
+
+Foreseen about(const StoredRange& r) {
+  Foreseen f;
+  f.node = r.node;
+  f.order = r.order;
+  f.operation = r.operation;
+  f.phase = r.backward ? "backward" : "forward";
+  f.tensor = r.tensor;
+  f.format = name(r.format);
+  f.constant = r.source == StoredRange::Source::constant;
+  return f;
+}
+
+/// Of the forward pass, whatever the scale.
+void forward_overflows(const PredictionInput& input, std::vector<Foreseen>& found) {
+  for (const StoredRange& r : input.ranges) {
+    if (r.backward || r.explained || !overflows(r, 1.0)) continue;
+    Foreseen f = about(r);
+    f.kind = kind_of_overflow(r);
+    f.gravity = r.feeds_loss ? Gravity::fatal : Gravity::contained;
+    f.overflow = true;
+    f.what = fmt::format("{} has {} in fp32{}", r.tensor, held_against_limit(r.greatest, r.format),
+                         r.feeds_loss ? "; no loss scale changes that" : "; the loss is not computed from it");
+    f.facts.push_back(fact("greatest_magnitude", "magnitude", r.greatest, held_against_limit(r.greatest, r.format),
+                           Provenance::computed));
+    f.facts.push_back(fact("times_limit", "x the limit", r.greatest / limit(r.format),
+                           fmt::format("{:.4g}", r.greatest / limit(r.format)), Provenance::projected));
+    found.push_back(std::move(f));
+  }
+}
+
+void forward_flushes(const PredictionInput& input, std::vector<Foreseen>& found) {
+  for (const StoredRange& r : input.ranges) {
+    if (r.backward || r.source == StoredRange::Source::constant || info(r.format).flush_threshold < 1e-40) continue;
+    const std::int64_t all = nonzero(r.histogram),
+                       lost = below(r.histogram, 0, exponent_of(info(r.format).flush_threshold));
+    if (all == 0 || static_cast<double>(lost) <= worth_a_note * static_cast<double>(all)) continue;
+    Foreseen f = about(r);
+    f.kind = name(Kind::activation_below_range);
+    f.what = fmt::format("{} of the non-zero elements of {} become zero in {}",
+                         percent(static_cast<double>(lost) / static_cast<double>(all)), r.tensor, name(r.format));
+    f.facts.push_back(fact("flushed_share", "flushed", static_cast<double>(lost) / static_cast<double>(all),
+                           percent(static_cast<double>(lost) / static_cast<double>(all)), Provenance::projected));
+    found.push_back(std::move(f));
+  }
+}
+
+/// Share of the non-zero elements of the backward pass that become zero at 2^scale.
+double flushed_share(const PredictionInput& input, int scale) {
+  std::int64_t all = 0, lost = 0;
+  for (const StoredRange& r : input.ranges) {
+    if (!r.backward) continue;
+    all += nonzero(r.histogram);
+    lost += below(r.histogram, scale, exponent_of(info(r.format).flush_threshold));
+  }
+  return all == 0 ? 0.0 : static_cast<double>(lost) / static_cast<double>(all);
+}
+
+ScaleWindow window_of(const PredictionInput& input) {
+  ScaleWindow w;
+  int smallest = 1000;
+  std::optional<int> deepest;
+  for (const StoredRange& r : input.ranges) {
+    if (!r.backward || r.histogram.counts.empty()) continue;
+    // The greatest power of two that keeps greatest * 2^n below the limit.
+    int n = static_cast<int>(std::floor(std::log2(limit(r.format) / r.greatest)));
+    while (r.greatest * std::ldexp(1.0, n) >= limit(r.format)) --n;
+    if (n < smallest) {
+      smallest = n;
+      w.highest_tensor = r.tensor;
+    }
+    const int needs = exponent_of(info(r.format).min_normal) - r.histogram.first;  // first: its least exponent
+    if (!deepest || needs > *deepest) {
+      deepest = needs;
+      w.lowest_tensor = r.tensor;
+    }
+  }
+  if (!deepest) return w;
+  w.highest = std::min(smallest, 127);
+  w.full = *deepest;
+  for (int s = std::min(-30, *w.full); s <= std::max(*w.full, 127); ++s)
+    if (flushed_share(input, s) <= w.share) {
+      w.lowest = s;
+      break;
+    }
+  return w;
+}
+
+/// How the mode's policy finds a scale at which nothing overflows.
+void search_scale(const PredictionInput& input, ModePrediction& p) {
+  scaling::ScalerState state =
+      scaling::initial_state(input.scaled ? input.policy : scaling::Policy{scaling::NoScaling{}});
+  if (input.scaled) p.start_scale = static_cast<double>(state.scale);
+  const auto too_large = [&](double scale) {
+    return std::any_of(input.ranges.begin(), input.ranges.end(),
+                       [&](const StoredRange& r) { return r.backward && overflows(r, scale); });
+  };
+  for (std::int64_t skips = 0; skips <= most_first_skips; ++skips) {
+    if (!too_large(static_cast<double>(state.scale))) {
+      p.first_skips = skips;
+      p.settled_scale = static_cast<double>(state.scale);
+      return;
+    }
+    const scaling::Transition next = scaling::next(input.policy, state, true);
+    if (!input.scaled || !scaling::is_dynamic(input.policy) || next.event == scaling::ScaleEvent::gave_up) return;
+    state = next.state;
+  }
+}
+
+const StoredRange* greatest_gradient(const PredictionInput& input) {
+  const StoredRange* found = nullptr;
+  for (const StoredRange& r : input.ranges)
+    if (r.backward && (found == nullptr || r.greatest / limit(r.format) > found->greatest / limit(found->format)))
+      found = &r;
+  return found;
+}
+
+std::string power(int exponent) { return fmt::format("2^{}", exponent); }
+
+std::string window_words(const ScaleWindow& w) {
+  return fmt::format("[{}, {}]", power(w.lowest.value_or(0)), power(w.highest.value_or(0)));
+}
+
+void backward_faults(const PredictionInput& input, const ModePrediction& p, std::vector<Foreseen>& found) {
+  const double start = p.start_scale.value_or(1.0);
+  const StoredRange* const r = greatest_gradient(input);
+  if (r == nullptr) return;
+  if (overflows(*r, start)) {
+    Foreseen f = about(*r);
+    f.kind = name(Kind::gradient_too_large_for_scale);
+    f.overflow = true;
+    f.gravity = !p.first_skips ? Gravity::fatal : Gravity::normal;
+    const std::string held = held_against_limit(greatest_at(*r, start), r->format);
+    f.what =
+        p.first_skips
+            ? fmt::format(
+                  "at the first scale {} {} has {}: {} skipped until the scale is {}, which is how loss scaling begins",
+                  scale_amount(start), r->tensor, held,
+                  counted(*p.first_skips, "step") + (*p.first_skips == 1 ? " is" : " are"),
+                  scale_amount(*p.settled_scale))
+        : input.scaled ? fmt::format("at the scale {} {} has {}, and the scale does not come down to where it fits",
+                                     scale_amount(start), r->tensor, held)
+                       : fmt::format("{} has {}, and there is no loss scale below 1 to help", r->tensor, held);
+    f.facts.push_back(fact("greatest_magnitude", "unscaled", r->greatest, amount(r->greatest), Provenance::computed));
+    f.facts.push_back(fact("largest_scale", "largest scale", std::ldexp(1.0, *p.window.highest),
+                           power(*p.window.highest), Provenance::projected));
+    if (p.first_skips)
+      f.facts.push_back(fact("skips", "skips", static_cast<double>(*p.first_skips), counted(*p.first_skips, "step"),
+                             Provenance::projected));
+    found.push_back(std::move(f));
+  }
+  const double lost = *p.flushed;
+  if (lost <= p.window.share) return;
+  Foreseen f;
+  f.phase = "backward";
+  for (const StoredRange& lost_in : input.ranges)
+    if (lost_in.tensor == p.window.lowest_tensor) f = about(lost_in);
+  f.kind = name(Kind::gradient_below_range);
+  f.gravity = Gravity::damage;
+  f.tensor = p.window.lowest_tensor;
+  f.format = name(input.lower);
+  f.what = fmt::format("{} of the non-zero gradients become zero {}; a scale in {} keeps them", percent(lost),
+                       input.scaled ? fmt::format("at the scale {}", scale_amount(p.settled_scale.value_or(start)))
+                                    : "without a loss scale",
+                       window_words(p.window));
+  if (!p.window.exists())
+    f.what = fmt::format(
+        "{} of the non-zero gradients become zero, and no one scale keeps them: what keeps {} makes {} overflow",
+        percent(lost), p.window.lowest_tensor, p.window.highest_tensor);
+  f.facts.push_back(fact("flushed_share", "flushed", lost, percent(lost), Provenance::projected));
+  f.facts.push_back(fact("smallest_scale", "smallest scale", std::ldexp(1.0, p.window.lowest.value_or(0)),
+                         power(p.window.lowest.value_or(0)), Provenance::projected));
+  f.facts.push_back(fact("full_scale", "no subnormals from", std::ldexp(1.0, p.window.full.value_or(0)),
+                         power(p.window.full.value_or(0)), Provenance::projected));
+  f.facts.push_back(fact("largest_scale", "largest scale", std::ldexp(1.0, *p.window.highest), power(*p.window.highest),
+                         Provenance::projected));
+  found.push_back(std::move(f));
+}
+
+void room(const PredictionInput& input, ModePrediction& p) {
+  for (const StoredRange& r : input.ranges) {
+    if (r.backward || r.explained || r.greatest <= 0.0 || r.source == StoredRange::Source::constant) continue;
+    const double bits = std::log2(limit(r.format) / r.greatest);
+    if (p.room_forward && bits >= *p.room_forward) continue;
+    p.room_forward = bits;
+    p.room_tensor = r.tensor;
+  }
+}
+
+const Foreseen* first_of(const ModePrediction& p, Gravity gravity) {
+  const auto found =
+      std::find_if(p.foreseen.begin(), p.foreseen.end(), [&](const Foreseen& f) { return f.gravity == gravity; });
+  return found == p.foreseen.end() ? nullptr : &*found;
+}
+
+void judge(const PredictionInput& input, ModePrediction& p) {
+  const Foreseen* const fatal = first_of(p, Gravity::fatal);
+  const Foreseen* const damage = first_of(p, Gravity::damage);
+  const std::string at = fatal != nullptr && !fatal->node.empty() ? " at " + fatal->node : "";
+  if (fatal != nullptr && fatal->overflow) {
+    p.forecast = Forecast::overflow;
+    p.verdict = fmt::format("will overflow{}: {}", at, fatal->what);
+  } else if (fatal != nullptr) {
+    p.forecast = Forecast::damage;
+    p.verdict = fmt::format("will fail{}: {}", at, fatal->what);
+  } else if (p.window.highest && !p.window.exists()) {
+    p.forecast = Forecast::no_scale;
+    p.verdict =
+        fmt::format("no one loss scale suits the gradients: {} needs at least {}, {} at most {}",
+                    p.window.lowest_tensor, power(*p.window.lowest), p.window.highest_tensor, power(*p.window.highest));
+  } else if (damage != nullptr && damage->kind == name(Kind::gradient_below_range)) {
+    p.forecast = Forecast::needs_scale;
+    p.verdict = fmt::format("gradients need a scale in {}: {}", window_words(p.window), damage->what);
+  } else if (damage != nullptr) {
+    p.forecast = Forecast::damage;
+    p.verdict = fmt::format("something is lost in silence{}: {}", damage->node.empty() ? "" : " at " + damage->node,
+                            damage->what);
+  } else {
+    p.forecast = Forecast::safe;
+    p.verdict = "safe: every tensor that is stored narrow fits its format";
+    if (input.scaled && p.window.highest)
+      p.verdict += fmt::format("; scales in {} suit the gradients", window_words(p.window));
+    if (input.scaled && p.first_skips && *p.first_skips > 0)
+      p.verdict += fmt::format(", so {} skipped first",
+                               counted(*p.first_skips, "step") + (*p.first_skips == 1 ? " is" : " are"));
+  }
+}
+
+}  // namespace
+
+std::string_view name(Forecast forecast) {
+  static constexpr std::array<std::string_view, 5> names{"safe", "needs_scale", "damage", "overflow", "no_scale"};
+  return names.at(static_cast<std::size_t>(forecast));
+}
+
+ModePrediction predict(const PredictionInput& input) {
+  ModePrediction p;
+  p.mode = input.mode;
+  p.asked = input.asked;
+  p.scaled = input.scaled;
+  p.without_counterpart = input.without_counterpart;
+  p.non_standard = input.non_standard;
+  p.window = window_of(input);
+  search_scale(input, p);
+  p.flushed = flushed_share(input, exponent_of(p.settled_scale.value_or(p.start_scale.value_or(1.0))));
+  room(input, p);
+  forward_overflows(input, p.foreseen);
+  p.foreseen.insert(p.foreseen.end(), input.checks.begin(), input.checks.end());
+  backward_faults(input, p, p.foreseen);
+  forward_flushes(input, p.foreseen);
+  std::stable_sort(p.foreseen.begin(), p.foreseen.end(), [](const Foreseen& a, const Foreseen& b) {
+    return std::pair(a.gravity, a.order) < std::pair(b.gravity, b.order);
+  });
+  judge(input, p);
+  return p;
+}
+
+std::string advice(const std::vector<ModePrediction>& modes) {
+  const auto find = [&](std::string_view half) -> const ModePrediction* {
+    const auto found =
+        std::find_if(modes.begin(), modes.end(), [&](const ModePrediction& m) { return m.mode.starts_with(half); });
+    return found == modes.end() ? nullptr : &*found;
+  };
+  const ModePrediction *fp16 = find("fp16"), *bf16 = find("bf16");
+  if (fp16 == nullptr || bf16 == nullptr) return "";
+  const auto bad = [](const ModePrediction& m) {
+    return m.forecast == Forecast::overflow || m.forecast == Forecast::no_scale;
+  };
+  if (bad(*fp16) && bad(*bf16)) {
+    const Foreseen* const f = first_of(*bf16, Gravity::fatal);
+    const bool constant = f != nullptr && f->constant;
+    return fmt::format("{} does not help: {}{}", bf16->mode,
+                       constant ? "a constant overflows there, too: " : "it overflows there, too: ",
+                       f != nullptr ? f->what : bf16->verdict);
+  }
+  if (bad(*fp16))
+    return fmt::format(
+        "{} has the range of fp32 and {}; its steps are 8 times as coarse (2^-8 of a value against 2^-11)", bf16->mode,
+        bf16->forecast == Forecast::safe ? "takes this as it is" : "does not overflow, but: " + bf16->verdict);
+  if (bf16->forecast != Forecast::safe)
+    return fmt::format("{}: {}; {} has steps 8 times as fine", bf16->mode, bf16->verdict, fp16->mode);
+  if (fp16->forecast == Forecast::damage)
+    return fmt::format("{} has the range of fp32 and takes this as it is", bf16->mode);
+  return fmt::format(
+      "both ranges suffice, so rounding decides: {} has steps 8 times as fine (2^-11 of a value against 2^-8){}; {} "
+      "needs no loss scale",
+      fp16->mode,
+      fp16->forecast == Forecast::needs_scale ? fmt::format(", with a scale in {}", window_words(fp16->window)) : "",
+      bf16->mode);
+}
+
+}  // namespace ulpscope::reports

@@ -1,0 +1,123 @@
+// What will go wrong in a mode, before anything is trained: from the plan, the configuration, and one step in fp32
+// whose ranges are held against the formats in which the mode stores the same tensors. Nothing was trained: what is
+// said of later steps is projected.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/formats/format.h"
+#include "kernels/scaling/policies.h"
+#include "reports/analysis/diagnosis/diagnosis.h"
+#include "reports/run_file/values.h"
+
+namespace ulpscope::reports {
+
+/// A fault that is foreseen.
+struct Foreseen {
+  std::string kind{};  ///< as in a diagnosis where there is one: "activation_too_large"; also "constant_too_large",
+                       ///< "data_too_large", "positions_collide", "second_moment_below_range"
+  Gravity gravity = Gravity::note;
+  std::string node{};  ///< empty: not of one operation
+  std::string operation{};
+  std::string phase{};  ///< "forward", "backward", "update"
+  std::string tensor{};
+  std::string format{};
+  std::string what{};  ///< in plain words with numbers
+  std::vector<Fact> facts{};
+  std::int64_t order = 0;  ///< in execution
+  bool overflow = false;   ///< a value leaves its format
+  bool constant = false;   ///< by a number that the model or the experiment brings, not by what training makes of it
+};
+
+/// A tensor that the mode stores in a format narrower than fp32, and what the step in fp32 has there.
+struct StoredRange {
+  std::string tensor{};
+  std::string node{};  ///< that makes it in the mode; empty: the step reads it
+  std::string operation{};
+  Format format = Format::fp16;
+  bool backward = false;   ///< multiplied by the loss scale, where there is one
+  bool feeds_loss = true;  ///< forward: the loss is computed from it
+  enum class Source : std::uint8_t {
+    computed,
+    weight,
+    constant,
+    batch
+  } source = Source::computed;  ///< what it is, or a cast of
+  std::int64_t order = 0;       ///< in execution
+  bool explained = false;       ///< a check of its own speaks of its overflows
+  std::int64_t elements = 0;
+  double greatest = 0.0;  ///< of the finite elements, unscaled
+  ExponentHistogram histogram{};
+};
+
+/// What a mode is judged by.
+struct PredictionInput {
+  std::string mode{};
+  bool asked = true;  ///< false: beside the mode that was asked for
+  Format lower = Format::fp16;
+  bool scaled = false;  ///< the loss is multiplied
+  scaling::Policy policy{};
+  std::vector<StoredRange> ranges{};     ///< in order of execution, sources first
+  std::int64_t without_counterpart = 0;  ///< stored in the narrow format, and fp32 has no tensor of that name
+  std::vector<Foreseen> checks{};        ///< found without ranges
+  std::vector<std::string> non_standard{};
+};
+
+/// The loss scales that suit the backward pass, powers of two.
+struct ScaleWindow {
+  std::optional<int> lowest{};   ///< 2^lowest and above: at most `share` of the non-zero gradients become zero; none:
+                                 ///< nothing is lost at 1
+  std::optional<int> full{};     ///< 2^full and above: no gradient is subnormal
+  std::optional<int> highest{};  ///< 2^highest and below: nothing overflows; none: no gradient
+  std::string lowest_tensor{}, highest_tensor{};
+  double share = 0.01;
+  bool exists() const { return highest && (!lowest || *lowest <= *highest); }
+};
+
+enum class Forecast : std::uint8_t {
+  safe,         ///< every range fits
+  needs_scale,  ///< gradients need another loss scale than the mode starts from
+  damage,       ///< something is lost in silence
+  overflow,     ///< a value will leave its format where it counts
+  no_scale,     ///< no one loss scale suits the backward pass
+};
+std::string_view name(Forecast forecast);
+
+struct ModePrediction {
+  std::string mode{};
+  bool asked = true;
+  Forecast forecast = Forecast::safe;
+  std::string verdict{};
+  std::vector<Foreseen> foreseen{};  ///< gravest first, then in order of execution
+  ScaleWindow window{};
+  bool scaled = false;
+  Number start_scale{};
+  Number flushed{};  ///< share of the non-zero gradients that become zero at the scale the first steps settle at (1
+                     ///< without one)
+  std::optional<std::int64_t> first_skips{};  ///< steps that will be skipped until the scale fits; none: it never does
+  Number settled_scale{};
+  Number room_forward{};  ///< bits between the greatest forward magnitude and the limit
+  std::string room_tensor{};
+  std::int64_t without_counterpart = 0;
+  std::vector<std::string> non_standard{};
+};
+
+struct Prediction {
+  std::string file{};
+  std::string experiment{};
+  std::int64_t seed = 0;
+  Number loss{};  ///< of the step in fp32
+  std::vector<std::string> remarks{};
+  std::vector<ModePrediction> modes{};
+  std::string advice{};  ///< fp16 beside bf16
+};
+
+/// Judges one mode.
+ModePrediction predict(const PredictionInput& input);
+/// What the modes come to beside each other; empty with one alone.
+std::string advice(const std::vector<ModePrediction>& modes);
+
+}  // namespace ulpscope::reports

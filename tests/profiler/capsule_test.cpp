@@ -1,0 +1,192 @@
+// Steps kept in capsules and run again.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "kernels/error.h"
+#include "profiler/capsule/make_capsule.h"
+#include "profiler/capsule/replay_capsule.h"
+#include "profiler/cli/program.h"
+#include "tests/profiler/support/scratch.h"
+#include "tests/profiler/tiny_experiment.h"
+
+namespace ulpscope::profiler {
+namespace {
+
+using ::testing::HasSubstr;
+
+MadeCapsule make(const CapsuleRequest& request) {
+  auto made = make_capsule(request, [] { return false; });
+  if (!made) throw std::runtime_error("stopped");
+  return std::move(*made);
+}
+
+const ReplayedMode& mode(const CapsuleReplay& replay, const std::string& name) {
+  for (const ReplayedMode& m : replay.modes)
+    if (m.mode == name) return m;
+  throw std::runtime_error("no mode " + name);
+}
+
+std::string refused(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "not refused";
+}
+
+TEST(Capsule, KeepsTheStepThatOverflowed) {
+  const ScratchFolder scratch;
+  record_experiment(case_settings("01").build(), scratch("01.ulp"));
+  const MadeCapsule made =
+      make({.run_file = scratch("01.ulp"), .output = scratch("01.capsule"), .step = {}, .mode = {}, .seed = {}});
+  EXPECT_EQ(made.capsule.mode, "fp16");
+  EXPECT_EQ(made.capsule.state.iteration, 0);
+  EXPECT_TRUE(made.same_bits) << made.capsule.way;
+  EXPECT_EQ(made.bytes, static_cast<std::int64_t>(std::filesystem::file_size(scratch("01.capsule"))));
+  const CapsuleReplay replay = replay_capsule(scratch("01.capsule"), {"all"}, "ulpscope replay");
+  EXPECT_EQ(replay.modes.size(), engine::modes().size());
+  EXPECT_TRUE(replay.remarks.empty());
+  const ReplayedMode& fp16 = mode(replay, "fp16");
+  EXPECT_TRUE(fp16.same_bits.value());
+  EXPECT_TRUE(std::isinf(fp16.result.loss));
+  ASSERT_FALSE(fp16.diagnosis.causes.empty());
+  EXPECT_EQ(fp16.diagnosis.causes.front().node, "layer2.linear");
+  EXPECT_THAT(fp16.diagnosis.causes.front().what, HasSubstr("1.011 x the fp16 limit"));
+  for (const char* name : {"fp32", "tf32", "bf16"}) {
+    EXPECT_EQ(mode(replay, name).problem, "");
+    EXPECT_EQ(reports::name(mode(replay, name).diagnosis.outcome), "healthy") << name;
+    EXPECT_FALSE(mode(replay, name).same_bits) << "it was not recorded in this mode";
+  }
+  EXPECT_EQ(mode(replay, "bf16").result.loss, 66048.0f);
+}
+
+TEST(Capsule, OfALaterStepHasItsScale) {
+  const ScratchFolder scratch;
+  record_experiment(case_settings("30b").build(), scratch("30b.ulp"));
+  const MadeCapsule made =
+      make({.run_file = scratch("30b.ulp"), .output = scratch("c"), .step = 3, .mode = "fp16", .seed = {}});
+  EXPECT_TRUE(made.same_bits) << made.capsule.way;
+  EXPECT_THAT(made.capsule.way, HasSubstr("4 steps to the bit as recorded"));
+  const CapsuleReplay replay = replay_capsule(scratch("c"), {"fp16", "bf16", "fp32"}, "ulpscope replay");
+  ASSERT_EQ(replay.modes.size(), 3u);
+  EXPECT_TRUE(replay.modes[0].same_bits.value());
+  EXPECT_EQ(replay.modes[0].result.loss_scale, 8192.0f);
+  EXPECT_EQ(replay.modes[0].diagnosis.causes.front().node, "y");
+  EXPECT_EQ(reports::name(replay.modes[1].diagnosis.outcome), "healthy");
+  EXPECT_EQ(reports::name(replay.modes[2].diagnosis.outcome), "healthy");
+  EXPECT_EQ(replay.modes[2].result.loss, 8.1e9f);
+  EXPECT_THAT(refused([&] {
+                make({.run_file = scratch("30b.ulp"), .output = scratch("d"), .step = 9, .mode = "fp16", .seed = {}});
+              }),
+              HasSubstr("--step 10"));
+  EXPECT_THAT(refused([&] {
+                make({.run_file = scratch("30b.ulp"), .output = scratch("d"), .step = {}, .mode = "bf16", .seed = {}});
+              }),
+              HasSubstr("no step"));
+}
+
+class CapsuleOfText : public TinyExperiment {};
+
+TEST_F(CapsuleOfText, NeedsNoData) {
+  const std::string file = in("tiny.ulp"), capsule = in("tiny.capsule");
+  record_experiment(experiment({"train.micro_batches=2", "run.seeds=1"}), file);
+  const MadeCapsule made = make({.run_file = file, .output = capsule, .step = 9, .mode = "fp16", .seed = {}});
+  EXPECT_TRUE(made.same_bits) << made.capsule.way;
+  std::filesystem::remove(in("text.txt"));
+  std::filesystem::remove(file);
+  const CapsuleReplay replay = replay_capsule(capsule, {"all"}, "ulpscope replay");
+  EXPECT_TRUE(mode(replay, "fp16").same_bits.value());
+  EXPECT_EQ(mode(replay, "fp16").result.iteration, 9);
+  const float fp32 = mode(replay, "fp32").result.loss;
+  for (const ReplayedMode& m : replay.modes) {
+    EXPECT_EQ(m.problem, "") << m.mode;
+    EXPECT_NEAR(m.result.loss, fp32, 0.02f * fp32)
+        << m.mode;  // the same batch and dropout; bf16_pure rounds all weights
+  }
+}
+
+TEST_F(CapsuleOfText, OtherDataAreRefused) {
+  record_experiment(experiment({"run.seeds=1", "run.modes=fp16", "train.steps=2"}), in("tiny.ulp"));
+  std::ofstream(in("text.txt"), std::ios::app) << "one line more\n";
+  EXPECT_THAT(
+      refused([&] { make({.run_file = in("tiny.ulp"), .output = in("c"), .step = 1, .mode = {}, .seed = {}}); }),
+      HasSubstr("the data are no longer"));
+}
+
+class BadCapsule : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    record_experiment(case_settings("01").build(), scratch("01.ulp"));
+    make({.run_file = scratch("01.ulp"), .output = scratch("good"), .step = {}, .mode = {}, .seed = {}});
+    std::ifstream file(scratch("good"), std::ios::binary);
+    good.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  std::string refusal_of(const std::string& bytes) {
+    std::ofstream(scratch("bad"), std::ios::binary) << bytes;
+    const std::string message = refused([&] { load_capsule(scratch("bad")); });
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+    EXPECT_THAT(message, HasSubstr(scratch("bad") + ": "));
+    return message;
+  }
+  std::string with(const std::string& from, const std::string& to) const {
+    std::string bytes = good;
+    const std::size_t at = bytes.find(from);
+    if (at == std::string::npos || from.size() != to.size()) throw std::runtime_error(from);
+    return bytes.replace(at, from.size(), to);
+  }
+  ScratchFolder scratch;
+  std::string good;
+};
+
+TEST_F(BadCapsule, IsRefusedInOneLine) {
+  EXPECT_THAT(refusal_of(""), HasSubstr("not a safetensors file"));
+  EXPECT_THAT(refusal_of("[model]\nkind = 'graph'\n"), HasSubstr("not a safetensors file"));
+  EXPECT_THAT(refusal_of(good.substr(0, good.size() - 5)), HasSubstr("cut off"));
+  EXPECT_THAT(refusal_of(good.substr(0, 100)), HasSubstr("cut off"));
+  EXPECT_THAT(refusal_of(with("\"capsule\":\"1\"", "\"capsule\":\"9\"")), HasSubstr("a newer ulpscope is needed"));
+  EXPECT_THAT(refusal_of(with("\"capsule\":", "\"kapsule\":")), HasSubstr("not a capsule"));
+  EXPECT_THAT(refusal_of(with("\"mode\":\"fp16\"", "\"mode\":\"fp61\"")), HasSubstr("damaged"));
+  EXPECT_THAT(refusal_of(with("kind = \\\"graph\\\"", "kind = \\\"grafh\\\"")),
+              HasSubstr("its experiment cannot be read"));
+  EXPECT_THAT(refusal_of(with("\"state/layer1", "\"mouse/layer1")), HasSubstr("nothing is known of its tensor"));
+  EXPECT_THAT(refused([&] { load_capsule(scratch("nowhere")); }), HasSubstr("nowhere"));
+  const std::string key = "\"recorded.loss_scale\":\"";
+  const std::string scale = good.substr(good.find(key), key.size() + 8);
+  EXPECT_THAT(refusal_of(with(scale, key + "c7800000")), HasSubstr("no step has the loss scale -65536"));
+  EXPECT_THAT(refusal_of(with(scale, key + "7fc00000")), HasSubstr("no step has the loss scale nan"));
+}
+
+TEST_F(BadCapsule, TheProgramSaysSo) {
+  const auto run = [](std::vector<std::string> arguments) {
+    std::ostringstream out, err;
+    const int code = run_program(std::move(arguments), out, err);
+    return std::tuple(code, out.str(), err.str());
+  };
+  const auto [good_code, good_out, good_err] = run({"replay", scratch("good"), "--modes", "fp16,fp32", "--json"});
+  EXPECT_EQ(good_code, exit_ok) << good_err;
+  const auto document = nlohmann::json::parse(good_out);
+  EXPECT_EQ(document["kind"], "ulpscope replay");
+  EXPECT_EQ(document["modes"][0]["loss"], "Infinity");
+  EXPECT_EQ(document["modes"][0]["first_fault"]["node"], "layer2.linear");
+  EXPECT_EQ(document["modes"][0]["same_bits"], true);
+  EXPECT_EQ(document["modes"][1]["outcome"], "healthy");
+  EXPECT_TRUE(document["modes"][1]["first_fault"].is_null());
+  EXPECT_EQ(std::get<0>(run({"replay", scratch("good"), "--modes", "fp17"})), exit_usage);
+  EXPECT_EQ(std::get<0>(run({"replay", scratch("01.ulp")})), exit_usage);
+  const auto [code, out, err] = run({"diagnose", scratch("01.ulp"), "--capsule", scratch("01.ulp")});
+  EXPECT_EQ(code, exit_usage);
+  EXPECT_THAT(err, HasSubstr("it is no capsule"));
+  const auto [made, text, problem] = run({"diagnose", scratch("01.ulp"), "--capsule", scratch("good")});
+  EXPECT_EQ(made, exit_ok) << problem;
+  EXPECT_THAT(text, HasSubstr("step 1 of fp16"));
+}
+
+}  // namespace
+}  // namespace ulpscope::profiler

@@ -1,0 +1,243 @@
+// What is foreseen of examples/cases before anything is trained, and that healthy twins are called safe.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "kernels/error.h"
+#include "profiler/cli/program.h"
+#include "profiler/predict/predict.h"
+#include "reports/export/exporter.h"
+#include "tests/profiler/support/scratch.h"
+
+namespace ulpscope::profiler {
+namespace {
+
+using reports::Foreseen;
+using reports::ModePrediction;
+using reports::Prediction;
+using ::testing::HasSubstr;
+
+Prediction foresee(const std::string& name, const std::string& mode, const std::vector<std::string>& assignments = {}) {
+  return predict(case_settings(name, assignments), mode, std::nullopt);
+}
+
+Prediction foresee_toml(const std::string& toml, const std::string& mode) {
+  Settings settings;
+  settings.add_text(toml, "made-up.toml");
+  return predict(settings, mode, std::nullopt);
+}
+
+const ModePrediction& of(const Prediction& prediction, const std::string& mode) {
+  for (const ModePrediction& m : prediction.modes)
+    if (m.mode == mode) return m;
+  throw std::runtime_error("no prediction for " + mode);
+}
+
+std::string told(const ModePrediction& m) {
+  Prediction one;
+  one.modes.push_back(m);
+  std::ostringstream text;
+  reports::make_exporter("text")->write(one, text);
+  return text.str();
+}
+
+const Foreseen& fault(const ModePrediction& m, const std::string& kind, const std::string& node = "") {
+  for (const Foreseen& f : m.foreseen)
+    if (f.kind == kind && (node.empty() || f.node == node)) return f;
+  throw std::runtime_error("no " + kind + " at " + node + " in " + told(m));
+}
+
+double fact_of(const Foreseen& f, const std::string& key) {
+  for (const reports::Fact& fact : f.facts)
+    if (fact.key == key) return fact.value.value_or(NAN);
+  throw std::runtime_error("no fact " + key + " in " + f.what);
+}
+
+#define EXPECT_FORECAST(m, forecast_) EXPECT_EQ(reports::name((m).forecast), forecast_) << told(m)
+
+TEST(Prediction, AnActivationAboveTheLimit) {
+  const Prediction p = foresee("01", "fp16");
+  const ModePrediction& fp16 = of(p, "fp16");
+  EXPECT_FORECAST(fp16, "overflow");
+  EXPECT_THAT(fp16.verdict, HasSubstr("will overflow at layer2.linear"));
+  const Foreseen& f = fault(fp16, "activation_too_large", "layer2.linear");
+  EXPECT_NEAR(fact_of(f, "greatest_magnitude"), 66246.39, 0.25);
+  EXPECT_THAT(f.what, HasSubstr("1.011 x the fp16 limit"));
+  EXPECT_EQ(f.facts.front().provenance, reports::Provenance::computed);
+  EXPECT_FORECAST(of(p, "bf16"), "safe");
+  EXPECT_FALSE(of(p, "bf16").asked);
+  EXPECT_THAT(p.advice, HasSubstr("bf16 has the range of fp32"));
+}
+
+TEST(Prediction, TheTwinThatKeepsTheLayerInFp32IsSafe) {
+  const ModePrediction& fp16 = of(foresee("01", "fp16", {"train.keep_fp32=layer2.*", "train.scaler.init=256"}), "fp16");
+  EXPECT_FORECAST(fp16, "safe");
+}
+
+TEST(Prediction, TheProductOfTwoModestTensors) {
+  const Prediction p = foresee("05", "fp16");
+  const Foreseen& f = fault(of(p, "fp16"), "activation_too_large");
+  EXPECT_EQ(f.node, "mlp.product") << "one operation before the projection";
+  EXPECT_NEAR(fact_of(f, "times_limit"), 66975.28 / 65520.0, 1e-4);
+  EXPECT_FORECAST(of(p, "bf16"), "safe");
+}
+
+TEST(Prediction, MasksThatNeverFitAndSumsThatLeaveTheRange) {
+  const Prediction p = foresee("07", "fp16");
+  const ModePrediction& fp16 = of(p, "fp16");
+  EXPECT_FORECAST(fp16, "overflow");
+  const Foreseen& constant = fault(fp16, "mask_constant_out_of_range", "masked.in1.fp16");
+  EXPECT_EQ(fact_of(constant, "not_finite"), 3.0);
+  EXPECT_EQ(fact_of(constant, "greatest_magnitude"), 1e9);
+  const Foreseen& sum = fault(fp16, "mask_sum", "masked");
+  EXPECT_EQ(fact_of(sum, "not_finite"), 2.0);
+  EXPECT_EQ(fact_of(sum, "greatest_magnitude"), 65520.0);
+  EXPECT_EQ(fact_of(sum, "rows_without_score"), 2.0);
+  EXPECT_EQ(fact_of(sum, "mask"), -65504.0);
+  EXPECT_FORECAST(of(p, "bf16"), "safe");
+}
+
+constexpr const char* masked =
+    "[model]\nkind = 'graph'\nloss = 'loss'\n[train]\nsteps = 1\noptimizer = 'sgd'\nscaler.init = "
+    "256\n[[override]]\nnodes = 'masked'\ncompute = 'lower'\n"
+    "[[node]]\nname = 'raw'\nop = 'input'\nvalues = [[[1.0, 2.0], [3.0, 4.0]]]\n[[node]]\nname = 'mask'\nop = "
+    "'constant'\ninit = ";
+constexpr const char* then_softmax =
+    "\n[[node]]\nname = 't'\nop = 'parameter'\nshape = [1]\ninit = 1.0\n[[node]]\nname = 'scores'\nop = 'mul'\ninputs "
+    "= ['raw', 't']\n[[node]]\nname = 'masked'\nop = 'add'\n"
+    "inputs = ['scores', 'mask']\n[[node]]\nname = 'softmax'\nop = 'softmax'\ninputs = 'masked'\n[[node]]\nname = "
+    "'loss'\nop = 'sum'\ninputs = 'softmax'\n";
+
+TEST(Prediction, AMaskedPositionBesideALiveOneIsNoFault) {
+  const ModePrediction fp16 =
+      of(foresee_toml(std::string(masked) + "[[-1e9, 0.0], [0.0, 0.0]]" + then_softmax, "fp16"), "fp16");
+  EXPECT_FORECAST(fp16, "safe");
+  EXPECT_EQ(fault(fp16, "mask_constant_out_of_range").gravity, reports::Gravity::contained);
+}
+
+TEST(Prediction, AConstantMayOverflowBf16Too) {
+  const Prediction p = foresee_toml(std::string(masked) + "[[-3.4e38, -3.4e38], [0.0, 0.0]]" + then_softmax, "fp16");
+  EXPECT_FORECAST(of(p, "fp16"), "overflow");
+  EXPECT_FORECAST(of(p, "bf16"), "overflow");
+  EXPECT_THAT(p.advice, HasSubstr("bf16 does not help: a constant overflows there, too"));
+}
+
+TEST(Prediction, SumsAndCountsThatAreKeptNarrow) {
+  const ModePrediction fp16 = of(foresee("10", "fp16"), "fp16");
+  EXPECT_FORECAST(fp16, "damage");
+  const Foreseen& count = fault(fp16, "divisor_overflowed", "count.normals");
+  EXPECT_EQ(fact_of(count, "count"), 65536.0);
+  EXPECT_EQ(count.gravity, reports::Gravity::damage);
+  EXPECT_EQ(fault(fp16, "activation_too_large", "sum.65520").gravity, reports::Gravity::contained)
+      << "the loss does not read it";
+  fault(fp16, "reduction_too_long", "tree.65519");
+  fault(fp16, "reduction_too_long", "lanes.65520");
+  for (const Foreseen& f : fp16.foreseen) {
+    EXPECT_NE(f.node, "tree.65504");
+    EXPECT_NE(f.node, "sum.65519");
+    EXPECT_NE(f.node, "mean.262144");
+    EXPECT_NE(f.node, "count.65519");
+  }
+}
+
+TEST(Prediction, AdamInPureFp16) {
+  const ModePrediction fp16 = of(foresee("17", "fp16_pure"), "fp16_pure");
+  EXPECT_THAT(fp16.verdict, HasSubstr("will fail at w.update: the optimizer, not the model"));
+  const Foreseen& f = fault(fp16, "epsilon_vanished");
+  EXPECT_EQ(fact_of(f, "v_zero"), 3.0);
+  EXPECT_NEAR(fact_of(f, "v_threshold"), 5.459e-3, 1e-6);
+  const Foreseen& lost = fault(fp16, "update_lost");
+  EXPECT_EQ(fact_of(lost, "lost_updates"), 1.0);
+  EXPECT_EQ(fact_of(lost, "half_ulp_greatest"), 2.44140625e-4);
+  EXPECT_FORECAST(of(foresee("17", "fp16"), "fp16"), "safe");
+}
+
+TEST(Prediction, GradientsThatNeedAScale) {
+  const Prediction p = foresee("18", "fp16");
+  const ModePrediction& fp16 = of(p, "fp16");
+  EXPECT_FORECAST(fp16, "needs_scale");
+  EXPECT_THAT(fp16.verdict, HasSubstr("gradients need a scale in [2^1, "));
+  const Foreseen& f = fault(fp16, "gradient_below_range");
+  EXPECT_EQ(fact_of(f, "smallest_scale"), 2.0);
+  EXPECT_EQ(fact_of(f, "full_scale"), 4096.0);
+  EXPECT_FORECAST(of(foresee("18", "fp16", {"train.scaler.fixed=1024"}), "fp16"), "safe");
+  EXPECT_FORECAST(of(p, "bf16"), "safe");
+}
+
+TEST(Prediction, ABetaThatIsOne) {
+  const ModePrediction bf16 = of(foresee("25", "bf16"), "bf16");
+  EXPECT_THAT(bf16.verdict, HasSubstr("beta2 0.999 is 1 in bf16"));
+  EXPECT_EQ(fault(bf16, "beta_vanished").gravity, reports::Gravity::fatal);
+  const ModePrediction truncated = of(foresee("25", "bf16", {"train.scalar_rounding=truncate"}), "bf16");
+  EXPECT_FORECAST(truncated, "safe");
+  EXPECT_THAT(fault(truncated, "beta_vanished").what, HasSubstr("it reaches back 256 steps, not 1000"));
+  EXPECT_FORECAST(of(foresee("25", "bf16", {"train.scalar_format=fp32"}), "bf16"), "safe");
+}
+
+TEST(Prediction, TheFirstSkipsAreCase32s) {
+  // The gradient of w is x: 100 fits from 2^9 on, seven halvings below 2^16.
+  const ModePrediction fp16 =
+      of(foresee_toml("[model]\nkind = 'graph'\nloss = 'loss'\n[train]\nsteps = 1\noptimizer = 'sgd'\n[[node]]\nname = "
+                      "'x'\nop = 'input'\nvalues = [[100.0]]\n[[node]]\n"
+                      "name = 'w'\nop = 'parameter'\nshape = [1, 1]\ninit = 1.0\n[[node]]\nname = 'y'\nop = "
+                      "'linear'\ninputs = ['x', 'w']\n[[node]]\nname = 'loss'\nop = 'sum'\n"
+                      "inputs = 'y'\n",
+                      "fp16"),
+         "fp16");
+  EXPECT_FORECAST(fp16, "safe");
+  EXPECT_EQ(fp16.first_skips, 7);
+  EXPECT_EQ(fp16.settled_scale, 512.0);
+  EXPECT_EQ(fault(fp16, "gradient_too_large_for_scale").gravity, reports::Gravity::normal);
+}
+
+TEST(Prediction, PositionsThatFallTogetherInBf16) {
+  std::string list = "[[0.0";
+  for (int i = 1; i < 512; ++i) list += ", " + std::to_string(i) + ".0";
+  const std::string toml =
+      "[model]\nkind = 'graph'\nloss = 'loss'\n[train]\nsteps = 1\noptimizer = 'sgd'\nscaler.init = 1\n[[node]]\nname "
+      "= 'positions'\nop = 'constant'\ninit = " +
+      list +
+      "]]\n[[node]]\nname = 'x'\nop = 'input'\nvalues = [[0.0]]\n[[node]]\nname = 'w'\nop = 'parameter'\nshape = [1, "
+      "512]\ninit = 0.001\n[[node]]\nname = 'y'\nop = 'linear'\n"
+      "inputs = ['positions', 'w']\n[[node]]\nname = 'loss'\nop = 'sum'\ninputs = 'y'\n";
+  const Prediction p = foresee_toml(toml, "bf16");
+  const Foreseen& f = fault(of(p, "bf16"), "positions_collide");
+  EXPECT_EQ(fact_of(f, "distinct"), 512.0);
+  EXPECT_THAT(f.what, HasSubstr("512 different whole numbers"));
+  EXPECT_THAT(f.what, HasSubstr("become 385 in bf16"));  // 0 to 256, then every second one to 512, to which 511 rounds
+  for (const Foreseen& other : of(p, "fp16").foreseen) EXPECT_NE(other.kind, "positions_collide") << "fp16 holds them";
+}
+
+TEST(Prediction, BothRangesSufficeThenRoundingDecides) {
+  const Prediction p = foresee("25", "fp16", {"train.scalar_format=fp32", "train.scaler.init=1024"});
+  EXPECT_FORECAST(of(p, "fp16"), "safe");
+  EXPECT_THAT(p.advice, HasSubstr("fp16 has steps 8 times as fine"));
+}
+
+TEST(Prediction, TheProgramPrintsIt) {
+  const auto run = [](std::vector<std::string> arguments) {
+    std::ostringstream out, err;
+    const int code = run_program(std::move(arguments), out, err);
+    return std::tuple(code, out.str(), err.str());
+  };
+  const std::string file = std::string(ULPSCOPE_SOURCE_DIR) + "/examples/cases/01.toml";
+  const auto [code, out, err] = run({"diagnose", file, "--mode", "fp16", "--predict"});
+  EXPECT_EQ(code, exit_ok) << err;
+  EXPECT_THAT(out, HasSubstr("fp16: overflow"));
+  EXPECT_THAT(out, HasSubstr("[computed]"));
+  std::istringstream lines(out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
+  const auto document =
+      nlohmann::json::parse(std::get<1>(run({"diagnose", file, "--mode", "fp16", "--predict", "--json"})));
+  EXPECT_EQ(document["kind"], "ulpscope prediction");
+  EXPECT_EQ(document["modes"][0]["foreseen"][0]["node"], "layer2.linear");
+  EXPECT_THAT(std::get<1>(run({"diagnose", file, "--predict", "--csv"})), HasSubstr("fp16,verdict,overflow"));
+  EXPECT_EQ(std::get<0>(run({"diagnose", "x.ulp", "--predict"})), exit_usage);
+  EXPECT_EQ(std::get<0>(run({"diagnose", file, "--predict", "--mode", "fp17"})), exit_usage);
+  EXPECT_EQ(std::get<0>(run({"diagnose", file, "--predict", "--step", "2"})), exit_usage);
+}
+
+}  // namespace
+}  // namespace ulpscope::profiler
