@@ -147,6 +147,8 @@ std::int64_t save_capsule(const std::string& path, const Capsule& capsule) {
 }
 
 Capsule load_capsule(const std::string& path) {
+  if (is_run_file(path))
+    throw UsageError(fmt::format("{} is a run file, not a capsule: ulpscope diagnose {} --capsule NAME.capsule makes one of a step", path, path));
   engine::TensorFile file = engine::read_safetensors(path);
   check_kind(file, path);
   const Metadata said(file.metadata, path);

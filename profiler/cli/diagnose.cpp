@@ -1,4 +1,6 @@
 // ulpscope diagnose: what went wrong in a recording, why, whether it matters, what to change.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
@@ -43,6 +45,9 @@ int diagnose(const DiagnoseArguments& arguments, bool has_step, bool has_seed, c
     if (has_seed) request.seed = arguments.seed;
     return keep_capsule(request, arguments.json, call);
   }
+  if (arguments.path.ends_with(".toml"))
+    throw UsageError(fmt::format("{} is an experiment file, and nothing was recorded yet: --predict says what will go wrong, ulpscope run "
+                                 "records it", arguments.path));
   const reports::RunFileReader reader(arguments.path);
   reports::DiagnoseOptions options;
   if (has_step) options.step = arguments.step - 1;

@@ -96,9 +96,17 @@ std::string together(const std::vector<std::string>& words, const Key& key) {
   return fmt::format("{}", fmt::join(words, ","));
 }
 
+/// As the help writes them: Hugging Face's with underscores, our own with dashes.
+std::string shown_name(const KeyFlag& flag) {
+  std::string name = flag.name;
+  const bool own = std::any_of(own_flags.begin(), own_flags.end(), [&](const KeyFlag& o) { return &o == &flag; });
+  if (own) std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
 void apply(Settings& settings, const KeyFlag& flag, const std::vector<std::string>& words) {
   const bool list = flag.key[0] != '\0' && find_key(flag.key, "").type == KeyType::texts;
-  std::string where = fmt::format("--{} {}", flag.name, list ? fmt::format("{}", fmt::join(words, ",")) : words.back());
+  std::string where = fmt::format("--{} {}", shown_name(flag), list ? fmt::format("{}", fmt::join(words, ",")) : words.back());
   if (!list && words.size() > 1) where += fmt::format(" (given {} times, the last counts)", words.size());
   if (flag.apply != nullptr) {
     flag.apply(settings, words.back(), where);

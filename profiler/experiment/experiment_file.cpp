@@ -18,6 +18,8 @@
 namespace ulpscope::profiler {
 namespace {
 
+constexpr std::string_view sqlite_magic = "SQLite format 3";
+
 namespace fs = std::filesystem;
 
 std::string absolute_path(const std::string& path, const fs::path& folder) {
@@ -97,9 +99,15 @@ std::string read_file(const std::string& path) {
 
 }  // namespace
 
+bool is_run_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string begin(sqlite_magic.size(), ' ');
+  return in.read(begin.data(), static_cast<std::streamsize>(begin.size())) && begin == sqlite_magic;
+}
+
 void Settings::add_file(const std::string& path) {
   const std::string text = read_file(path);
-  if (text.starts_with("SQLite format 3"))
+  if (text.starts_with(sqlite_magic))
     throw UsageError(fmt::format("{} is a run file, not an experiment file: ulpscope run {} --resume goes on with it, ulpscope info {} shows "
                                  "what is in it", path, path, path));
   add_text(text, path);

@@ -17,6 +17,9 @@
 
 namespace ulpscope::profiler {
 
+/// Whether a file is an SQLite database, as every run file is. False for one that cannot be read.
+bool is_run_file(const std::string& path);
+
 /// Values from several places; what is added later wins. Every mistake is a UsageError that names its place
 /// ("gpt.toml:12",
 /// "--set train.lr=x"), the key, and the valid choices or the nearest valid name.

@@ -157,6 +157,7 @@ TEST_F(BadCapsule, IsRefusedInOneLine) {
               HasSubstr("its experiment cannot be read"));
   EXPECT_THAT(refusal_of(with("\"state/layer1", "\"mouse/layer1")), HasSubstr("nothing is known of its tensor"));
   EXPECT_THAT(refused([&] { load_capsule(scratch("nowhere")); }), HasSubstr("nowhere"));
+  EXPECT_THAT(refused([&] { load_capsule(scratch("01.ulp")); }), HasSubstr("is a run file, not a capsule: ulpscope diagnose"));
   const std::string key = "\"recorded.loss_scale\":\"";
   const std::string scale = good.substr(good.find(key), key.size() + 8);
   EXPECT_THAT(refusal_of(with(scale, key + "c7800000")), HasSubstr("no step has the loss scale -65536"));
@@ -173,6 +174,9 @@ TEST_F(BadCapsule, TheProgramSaysSo) {
   EXPECT_EQ(good_code, exit_ok) << good_err;
   const auto document = nlohmann::json::parse(good_out);
   EXPECT_EQ(document["kind"], "ulpscope replay");
+  const auto [toml_code, toml_out, toml_err] = run({"diagnose", scratch("case.toml")});
+  EXPECT_EQ(toml_code, exit_usage);
+  EXPECT_THAT(toml_err, HasSubstr("nothing was recorded yet: --predict says"));
   EXPECT_EQ(document["modes"][0]["loss"], "Infinity");
   EXPECT_EQ(document["modes"][0]["first_fault"]["node"], "layer2.linear");
   EXPECT_EQ(document["modes"][0]["same_bits"], true);

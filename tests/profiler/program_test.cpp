@@ -101,7 +101,7 @@ TEST_F(ProgramTest, UnknownNamesInTheExperiment) {
   EXPECT_THAT(mistake({"run", file("nowhere.toml")}), HasSubstr("No such file"));
   EXPECT_THAT(mistake({"run", file("tiny.toml"), "--set", "model.attention=flash"}), HasSubstr("fused, composed"));
   EXPECT_THAT(mistake({"run", file("tiny.toml"), "--keep-fp32", "no_such*"}),
-              HasSubstr("--keep_fp32 no_such*: train.keep_fp32: 'no_such*'"));
+              HasSubstr("--keep-fp32 no_such*: train.keep_fp32: 'no_such*'"));
   std::ofstream(file("keep.toml")) << "[data]\npath = 'text.txt'\n[train]\nkeep_fp32 = ['no_such*']\n";
   for (const char* command : {"run", "plan"})
     EXPECT_THAT(mistake({command, file("keep.toml")}), HasSubstr("keep.toml:4: train.keep_fp32: 'no_such*'"));
