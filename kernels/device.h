@@ -4,7 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "kernels/launch.h"
 
@@ -42,6 +45,10 @@ class Device {
   virtual std::size_t live_bytes() const = 0;
   virtual std::size_t peak_bytes() const = 0;
   virtual void reset_peak() = 0;
+  /// What can still be allocated, of memory of the device's own; nothing where it is the host's.
+  virtual std::optional<std::int64_t> free_bytes() const { return std::nullopt; }
+  /// What was chosen while it ran and can change a bit or a time: algorithms of products, variables that libraries obey.
+  virtual std::vector<std::pair<std::string, std::string>> kernel_choices() const { return {}; }
 
   virtual void copy_to_device(void* device_memory, const void* host_memory, std::size_t bytes) = 0;
   virtual void copy_to_host(void* host_memory, const void* device_memory, std::size_t bytes) = 0;

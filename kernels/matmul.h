@@ -20,10 +20,11 @@ namespace ulpscope {
 std::string matmul_library(InstructionSet set);
 
 /// Multiplies known numbers on this device, in every class of shape (square, tall, wide, short and long sums, vectors,
-/// batches, odd sizes), every transposition, in fp32, fp16 and bf16, and compares with exact integer results; checks that
-/// tf32 rounds its operands and fp32 does not, and that subnormal numbers survive. Takes well under 0.1 s. Throws Error
-/// naming what computed it, processor, shape and remedy if a number is wrong. Resets the device's peak: call it before
-/// memory is recorded. `product` replaces the device's own kernel; it is there so that a test can inject a wrong one.
+/// batches, odd sizes), every transposition, in fp32, tf32, fp16 and bf16, and compares with exact integer results; checks that
+/// tf32 rounds its operands (on a GPU: as its library likes) and fp32 does not, that subnormal numbers survive, and that a bias
+/// is added before the rounding. Results are NaN before: what is left unwritten shows. Takes well under 0.1 s. Throws Error
+/// (device fault) naming what computed it, device, shape and remedy if a number is wrong. Resets the device's peak: call it
+/// before memory is recorded. `product` replaces the device's own kernel; it is there so that a test can inject a wrong one.
 void matmul_self_test(Device& device, void (*product)(const Launch&) = nullptr);
 
 }  // namespace ulpscope

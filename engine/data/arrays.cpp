@@ -49,6 +49,11 @@ void check_range(const Array& array, const char* what, std::int64_t count, std::
   }
 }
 
+/// As a batch has it.
+float scaled_value(double value, const ArrayOptions& options) {
+  return static_cast<float>(static_cast<double>(static_cast<float>(value)) * options.scale + options.shift);
+}
+
 class ArrayDataset final : public Dataset {
  public:
   ArrayDataset(Array features, std::optional<Array> targets, const ArrayOptions& options, std::vector<std::int64_t> order,
@@ -147,7 +152,7 @@ class ArrayDataset final : public Dataset {
     const std::span<float> values(static_cast<float*>(to.data) + row * n, static_cast<std::size_t>(n));
     from.numbers(example * n, values);
     if (!scaled || (options_.scale == 1.0 && options_.shift == 0.0)) return;
-    for (float& value : values) value = static_cast<float>(static_cast<double>(value) * options_.scale + options_.shift);
+    for (float& value : values) value = scaled_value(value, options_);
   }
 
   Array features_;
@@ -177,6 +182,14 @@ void refuse_not_finite(const Array& array) {
                                           std::isnan(array.number(at)) ? "NaN" : "infinite, or beyond fp32's range"));
 }
 
+void refuse_scaled_out_of_range(const Array& array, const ArrayOptions& options) {
+  if (options.scale == 1.0 && options.shift == 0.0) return;
+  for (std::int64_t i = 0; i < array.elements(); ++i)
+    if (!std::isfinite(scaled_value(array.number(i), options)))
+      refuse_file(array.source, fmt::format("the element at {}, {:g}, is beyond fp32's range when it is scaled: data.scale = {:g}, "
+                                            "data.shift = {:g}", index_text(array, i), array.number(i), options.scale, options.shift));
+}
+
 /// Tokens and labels become i32.
 void refuse_large_integers(const Array& array) {
   if (array.type != ElementType::i8 && array.type != ElementType::u4) return;
@@ -199,6 +212,7 @@ std::unique_ptr<Dataset> load_arrays(const std::string& features, const std::str
   if (!(options.held_out >= 0.0 && options.held_out <= 0.9))
     throw UsageError(fmt::format("held_out {}: must be a share from 0 to 0.9", options.held_out));
   Array x = checked(read_array(features), "features");
+  refuse_scaled_out_of_range(x, options);
   std::optional<Array> y;
   if (!targets.empty()) y = checked(read_array(targets), "labels");
   const std::int64_t examples = x.shape[0];

@@ -1,6 +1,7 @@
 target_sources(ulpscope_engine PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/array.cpp
   ${CMAKE_CURRENT_LIST_DIR}/arrays.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/checksums.cpp
   ${CMAKE_CURRENT_LIST_DIR}/durable_file.cpp
   ${CMAKE_CURRENT_LIST_DIR}/file_bytes.cpp
   ${CMAKE_CURRENT_LIST_DIR}/idx.cpp

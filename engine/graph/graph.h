@@ -45,7 +45,7 @@ const char* name(Phase phase);
 struct Initial {
   enum class Kind : std::uint8_t { zeros, ones, constant, normal, uniform, values };
   Kind kind = Kind::zeros;
-  double scale = 0.0;            ///< constant: the value; normal: standard deviation; uniform: bound, in [-scale, scale)
+  double scale = 0.0;            ///< constant: the value; normal: standard deviation; uniform: bound, in [-scale, scale), or in the [low, high) of the list
   std::vector<float> list;       ///< values
 };
 

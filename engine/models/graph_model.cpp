@@ -27,7 +27,7 @@ Initial initial_of(const GraphNode& node) {
     case Numbers::Kind::normal: return {Initial::Kind::normal, n.high, {}};
     case Numbers::Kind::uniform:
       if (n.low == -n.high) return {Initial::Kind::uniform, n.high, {}};
-      refuse_node(node, "init draws uniformly in ±a: write {uniform = a}");
+      return {Initial::Kind::uniform, n.high, {static_cast<float>(n.low), static_cast<float>(n.high)}};
     case Numbers::Kind::integers: refuse_node(node, "init draws no integers: a number, a list, normal, uniform or a .npy file");
     case Numbers::Kind::list:
     case Numbers::Kind::file: return {Initial::Kind::values, 0.0, n.list};

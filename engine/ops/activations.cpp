@@ -3,6 +3,7 @@
 
 #include "engine/graph/operator.h"
 #include "engine/ops/families.h"
+#include "kernels/ops/clamp.h"
 
 namespace ulpscope::engine {
 namespace {
@@ -59,6 +60,41 @@ Operator logarithm() {
   return op;
 }
 
+LaunchPlan launch_clamp(const Graph& graph, const Node& node) {
+  LaunchPlan plan = simple_launch(node.op->name, graph, node);
+  plan.set_params(ClampParams{node.attributes.number("min"), node.attributes.number("max")});
+  return plan;
+}
+
+void add_clamp(OperatorTable& table) {
+  Operator forward;
+  forward.name = "clamp";
+  forward.autocast = "clamp";
+  forward.infer = [](const Graph& graph, const Node& node) {
+    const double least = node.attributes.number("min"), greatest = node.attributes.number("max");
+    if (!(least <= greatest)) refuse(graph, node, fmt::format("min = {:g} is above max = {:g}", least, greatest));
+    return infer_unary(graph, node);
+  };
+  forward.gradient = [](GradientContext& context) {
+    const Node& node = context.node();
+    context.set(0, context.emit("clamp_backward", "dx", {node.inputs[0], context.output_gradient()},
+                                {{"min", node.attributes.number("min")}, {"max", node.attributes.number("max")}}));
+  };
+  forward.flops = per_output_element(2);
+  forward.launches = [](const Graph& graph, const Node& node, const LaunchOptions&) -> std::vector<LaunchPlan> {
+    return {launch_clamp(graph, node)};
+  };
+
+  Operator backward;
+  backward.name = "clamp_backward";
+  backward.min_inputs = backward.max_inputs = 2;
+  backward.infer = infer_backward;
+  backward.flops = forward.flops;
+  backward.launches = forward.launches;
+  table.add(std::move(forward));
+  table.add(std::move(backward));
+}
+
 }  // namespace
 
 void add_activations(OperatorTable& table) {
@@ -71,6 +107,7 @@ void add_activations(OperatorTable& table) {
   add_pair(table, "exp", "exp", Keeps::output, 10);
   add_pair(table, "sqrt", "sqrt", Keeps::output, 1);
   table.add(logarithm());
+  add_clamp(table);
 }
 
 }  // namespace ulpscope::engine

@@ -2,6 +2,7 @@
 // "ema" nodes keep (engine/models). And the sum of each channel: the gradient of a convolution's bias.
 #include "engine/graph/operator.h"
 #include "engine/ops/families.h"
+#include "engine/ops/norm_epsilon.h"
 #include "kernels/ops/params.h"
 
 namespace ulpscope::engine {
@@ -22,7 +23,7 @@ void expect_vectors(const Graph& graph, const Node& node, std::int64_t channels)
     if (!(input_of(graph, node, i).shape == Shape{channels})) refuse(graph, node, "gain, bias and statistics have one element for each channel");
 }
 
-BatchNormParams params_of(const Node& node) { return {static_cast<float>(node.attributes.number_or("epsilon", 1e-5))}; }
+BatchNormParams params_of(const Node& node) { return {norm_epsilon(node)}; }
 
 /// x, gain, bias → y and the by-products mean, rstd, unbiased variance of each channel.
 /// With running mean and variance behind them: those are used, and there is no gradient.
@@ -37,7 +38,7 @@ Operator forward() {
     const Shape channels = as_channels(graph, node, x.shape);
     if (node.inputs.size() == 4) refuse(graph, node, "takes x, gain, bias, or these with running mean and variance");
     expect_vectors(graph, node, channels[1]);
-    params_of(node);
+    check_norm_epsilon(graph, node);
     if (node.inputs.size() == 5) return {{x.shape, x.format}};
     if (channels[0] * channels[2] < 2) refuse(graph, node, "needs more than one element in each channel");
     const ValueType statistics{Shape{channels[1]}, statistics_format(x.format)};

@@ -1,6 +1,7 @@
 // Layer normalisation over the last dimension. Statistics are kept in the compute type for the backward pass.
 #include "engine/graph/operator.h"
 #include "engine/ops/families.h"
+#include "engine/ops/norm_epsilon.h"
 #include "kernels/ops/params.h"
 
 namespace ulpscope::engine {
@@ -29,7 +30,7 @@ Operator forward() {
     const Value &x = input_of(graph, node, 0), &gamma = input_of(graph, node, 1), &beta = input_of(graph, node, 2);
     if (x.shape.rank < 1 || !(gamma.shape == Shape{x.shape[-1]}) || !(beta.shape == gamma.shape))
       refuse(graph, node, "gain and bias must have the length of the last dimension");
-    node.attributes.number_or("epsilon", 1e-5);
+    check_norm_epsilon(graph, node);
     const Format statistics = statistics_format(x.format);
     return {{x.shape, x.format}, {rows_of(x.shape), statistics}, {rows_of(x.shape), statistics}};
   };
@@ -49,7 +50,7 @@ Operator forward() {
   op.keeps_sum = true;
   op.launches = [](const Graph& graph, const Node& node, const LaunchOptions&) -> std::vector<LaunchPlan> {
     LaunchPlan plan = simple_launch("layer_norm", graph, node);
-    plan.set_params(LayerNormParams{static_cast<float>(node.attributes.number_or("epsilon", 1e-5))});
+    plan.set_params(LayerNormParams{norm_epsilon(node)});
     return {plan};
   };
   return op;

@@ -1,6 +1,7 @@
 // Root-mean-square normalisation over the last dimension. The reciprocal root is kept in the compute type for the backward pass.
 #include "engine/graph/operator.h"
 #include "engine/ops/families.h"
+#include "engine/ops/norm_epsilon.h"
 #include "kernels/ops/params.h"
 
 namespace ulpscope::engine {
@@ -23,7 +24,7 @@ Operator forward() {
   op.infer = [](const Graph& graph, const Node& node) -> std::vector<ValueType> {
     const Value &x = input_of(graph, node, 0), &gain = input_of(graph, node, 1);
     if (x.shape.rank < 1 || !(gain.shape == Shape{x.shape[-1]})) refuse(graph, node, "the gain must have the length of the last dimension");
-    node.attributes.number_or("epsilon", 1e-5);
+    check_norm_epsilon(graph, node);
     Shape rows = x.shape;
     rows.rank -= 1;
     return {{x.shape, x.format}, {rows, statistics_format(x.format)}};
@@ -39,7 +40,7 @@ Operator forward() {
   op.flops = per_input_element(flops_each);
   op.launches = [](const Graph& graph, const Node& node, const LaunchOptions&) -> std::vector<LaunchPlan> {
     LaunchPlan plan = simple_launch("rms_norm", graph, node);
-    plan.set_params(RmsNormParams{static_cast<float>(node.attributes.number_or("epsilon", 1e-5))});
+    plan.set_params(RmsNormParams{norm_epsilon(node)});
     return {plan};
   };
   return op;

@@ -60,5 +60,8 @@ using Replacements = std::map<std::string, GraphCopy::Work>;
 void scale_before_product(const Graph& graph, const Node& node, const Rewrite& rewrite, Replacements& work);
 void boolean_mask(const Graph& graph, const Node& node, const Rewrite& rewrite, Replacements& work);
 void rescale(const Graph& graph, const Node& node, const Rewrite& rewrite, Replacements& work);
+void clamp(const Graph& graph, const Node& node, const Rewrite& rewrite, Replacements& work);
+/// Those whose one result may be clamped.
+const std::vector<std::string>& clamp_operators();
 
 }  // namespace ulpscope::engine

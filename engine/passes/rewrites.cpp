@@ -22,10 +22,11 @@ struct KindInfo {
 };
 
 const KindInfo& info_of(Rewrite::Kind kind) {
-  static const std::array<KindInfo, 3> kinds{{
+  static const std::array<KindInfo, 4> kinds{{
       {"scale_before_product", {"matmul"}, scale_before_product},
       {"boolean_mask", {"add", "masked_fill", "causal_mask"}, boolean_mask},
       {"rescale", {"linear", "matmul", "conv1d", "conv2d", "add", "sub", "mul", "div", "scale", "sum", "mean"}, rescale},
+      {"clamp", clamp_operators(), clamp},
   }};
   return kinds.at(static_cast<std::size_t>(kind));
 }
@@ -70,12 +71,13 @@ const char* name(Rewrite::Kind kind) { return info_of(kind).name; }
 
 const std::vector<std::string>& rewrite_names() {
   static const std::vector<std::string> names{name(Rewrite::Kind::scale_before_product), name(Rewrite::Kind::boolean_mask),
-                                              name(Rewrite::Kind::rescale)};
+                                              name(Rewrite::Kind::rescale), name(Rewrite::Kind::clamp)};
   return names;
 }
 
 std::optional<Rewrite::Kind> parse_rewrite(std::string_view word) {
-  for (const auto kind : {Rewrite::Kind::scale_before_product, Rewrite::Kind::boolean_mask, Rewrite::Kind::rescale})
+  for (const auto kind :
+       {Rewrite::Kind::scale_before_product, Rewrite::Kind::boolean_mask, Rewrite::Kind::rescale, Rewrite::Kind::clamp})
     if (word == name(kind)) return kind;
   return std::nullopt;
 }

@@ -24,6 +24,11 @@ std::vector<float> initial_values(const Value& value, std::uint64_t seed) {
       for (std::size_t i = 0; i < n; ++i) values[i] = scale * math::random_normal(key, i, 0, 0);
       break;
     case Initial::Kind::uniform:
+      if (initial.list.size() == 2) {
+        const float low = initial.list[0], high = initial.list[1];
+        for (std::size_t i = 0; i < n; ++i) values[i] = low + (high - low) * math::random_uniform(key, i, 0, 0);
+        break;
+      }
       for (std::size_t i = 0; i < n; ++i) values[i] = scale * (2.0f * math::random_uniform(key, i, 0, 0) - 1.0f);
       break;
     case Initial::Kind::values:

@@ -86,9 +86,14 @@ void Program::observe(const std::function<bool(const Node&)>& which) {
     return in_range_ && in_range_(node, value) ? Counted::range : Counted::nothing;
   };
   for (Step& step : steps_) step.look = nullptr;
-  for (Step& step : steps_) step.closer = look_at(step, wanted);
-  make_room(observation_, bytes_of(&Step::closer));
-  for (Step& step : steps_) step.put_on(step.closer, observation_.data());
+  try {
+    for (Step& step : steps_) step.closer = look_at(step, wanted);
+    make_room(observation_, bytes_of(&Step::closer));
+    for (Step& step : steps_) step.put_on(step.closer, observation_.data());
+  } catch (...) {   // launches point to what was looked at before, which is gone
+    observe(nullptr);
+    throw;
+  }
 }
 
 void Program::observe_ranges(const std::function<bool(const Node&, ValueId)>& which) {

@@ -26,7 +26,8 @@ class Program {
   void run(Phase phase, Topics& topics, const Execution& execution);
 
   /// Outputs of these nodes are counted while they are rounded, and what narrow sums lose inside them; a null function: nobody
-  /// looks, but for ranges. The bits stay the same. Allocates, unless the function is null.
+  /// looks, but for ranges. The bits stay the same. Allocates, unless the function is null; where there is no memory for it, throws,
+  /// and nobody looks.
   void observe(const std::function<bool(const Node&)>& which);
   /// Of these values, as long as they are not observed, the ranges are counted; a null function: of none. Takes the place of what
   /// was observed. Allocates.

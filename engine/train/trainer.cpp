@@ -11,6 +11,7 @@
 #include "engine/train/held_buffers.h"
 #include "engine/train/initialise.h"
 #include "engine/train/injector.h"
+#include "engine/train/memory_for.h"
 #include "engine/train/program.h"
 #include "engine/train/source_probe.h"
 #include "engine/train/stored_values.h"
@@ -161,9 +162,12 @@ struct Trainer::State {
     if (observation.replay) buffers.hold();
     StepState state;
     const float loss = run_to_flag(state, 0);
-    const bool finite = state.finite != 0;
-    StepResult result = result_of(state, loss, finite);
-    if (observation.replay && !(finite && std::isfinite(loss)) && observation.replay(result)) result.replay = run_again(result);
+    StepResult result = result_of(state, loss, state.finite != 0);
+    if (observation.replay && !(result.finite && std::isfinite(loss)) && observation.replay(result)) {
+      result.replay = run_again(result, state);
+      result.finite = state.finite != 0;
+    }
+    const bool finite = result.finite;
     const bool apply_anyway = !finite && !scaling && config.non_finite == NonFinite::apply;
     if (apply_anyway) {
       state.finite = 1;   // the optimizers look at the flag
@@ -190,38 +194,67 @@ struct Trainer::State {
   void look(bool observed) {
     looking_at_sources = observed && observation.sources;
     if (observed == looking) return;
+    looking = false;
     watch(observed ? observation.nodes : nullptr);
     looking = observed;
   }
 
-  /// The step that has just been run, again, with every node observed: the gradients are then those of this second run.
-  Replay run_again(const StepResult& first) {
-    buffers.put_back();
-    Replay outcome = Replay::no_memory;   // the result of an observed product needs some
-    try {
-      watch([](const Node&) { return true; });
-      const bool at_sources = std::exchange(looking_at_sources, observation.sources);
-      StepState state;
-      const float loss = run_to_flag(state, 1);
-      looking_at_sources = at_sources;
-      const auto same = [](float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); };
-      const bool alike = same(loss, first.loss) && same(state.gradient_norm, first.gradient_norm) && (state.finite != 0) == first.finite;
-      outcome = alike ? Replay::same : Replay::differs;
-    } catch (const Error&) {
+  /// The step that has just been run, again, with every node observed. state: of the first run; afterwards what is to be committed,
+  /// which the device has, too.
+  Replay run_again(const StepResult& first, StepState& state) {
+    // The result of an observed product needs memory, and everything else is left alone until that is there.
+    if (!had_memory_for([this] { watch([](const Node&) { return true; }); })) {
+      look_as_before();
+      return Replay::no_memory;
     }
-    watch(looking ? observation.nodes : nullptr);
-    return outcome;
+    const bool at_sources = std::exchange(looking_at_sources, observation.sources);
+    StepState again;
+    float loss = 0.0f;
+    buffers.put_back();
+    const bool through = had_memory_for([&] { loss = run_to_flag(again, 1); });
+    looking_at_sources = at_sources && through;
+    if (!through) {   // once more, as it was at first: that takes no memory
+      watch(nullptr);
+      buffers.put_back();
+      run_to_flag(state, 1);
+      look_as_before();
+      return Replay::no_memory;
+    }
+    look_as_before();
+    const auto same = [](float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); };
+    if (same(loss, first.loss) && same(again.gradient_norm, first.gradient_norm) && (again.finite != 0) == first.finite)
+      return Replay::same;
+    // The gradients are those of the second run: they are committed only if both runs say that they can be.
+    if (first.finite) state = again;
+    device.copy_to_device(step_state(), &state, sizeof state);
+    return Replay::differs;
+  }
+
+  /// After a replay. Without memory for it nobody looks, until the next step that is observed.
+  void look_as_before() {
+    if (looking && had_memory_for([this] { watch(observation.nodes); })) return;
+    looking = false;
+    watch(nullptr);
   }
 
   StepResult rehearse(const std::function<bool(const Node&)>& which) {
+    const auto end = [this] {
+      buffers.put_back();
+      watch(nullptr);
+      looking = looking_at_sources = false;
+    };
     buffers.hold();
-    watch(which);
-    looking_at_sources = true;
     StepState state;
-    const float loss = run_to_flag(state, 2);
-    buffers.put_back();
-    watch(nullptr);
-    looking = looking_at_sources = false;
+    float loss = 0.0f;
+    try {
+      watch(which);
+      looking_at_sources = true;
+      loss = run_to_flag(state, 2);
+    } catch (...) {
+      end();
+      throw;
+    }
+    end();
     return result_of(state, loss, state.finite != 0);
   }
 

@@ -8,7 +8,7 @@
 
 #include "kernels/cpu/attention_rows.h"
 #include "kernels/cpu/matmul.h"
-#include "kernels/cpu/matmul_plan.h"
+#include "kernels/matmul_plan.h"
 #include "kernels/error.h"
 #include "kernels/ops/round_and_count.h"
 

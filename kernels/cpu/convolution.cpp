@@ -8,7 +8,7 @@
 
 #include "kernels/cpu/counted_items.h"
 #include "kernels/cpu/matmul.h"
-#include "kernels/cpu/matmul_plan.h"
+#include "kernels/matmul_plan.h"
 #include "kernels/error.h"
 #include "kernels/ops/params.h"
 #include "kernels/ops/reductions.h"

@@ -17,6 +17,7 @@
 
 #include "kernels/cpu/matmul.h"
 #include "kernels/cpu/register.h"
+#include "kernels/cpu/thread_room.h"
 #include "kernels/error.h"
 #include "kernels/formats/instruction_set.h"
 #include "kernels/matmul.h"
@@ -74,6 +75,7 @@ class CpuDevice : public Device {
     description_.name = processor_name();
     description_.instruction_set = ulpscope::name(set);
     description_.threads = options.threads > 0 ? options.threads : usable_processors();
+    check_thread_room(description_.threads);
     description_.matmul_library = ulpscope::matmul_library(set);
     register_cpu_kernels(kernels_, set);
     register_cpu_products(kernels_, set);

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "kernels/cpu/matmul.h"
-#include "kernels/cpu/matmul_plan.h"
+#include "kernels/matmul_plan.h"
 #include "kernels/ops/round_and_count.h"
 
 namespace ulpscope {

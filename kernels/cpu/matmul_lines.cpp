@@ -2,7 +2,7 @@
 
 #include <type_traits>
 
-#include "kernels/cpu/matmul_plan.h"
+#include "kernels/matmul_plan.h"
 #include "kernels/formats/tile.h"
 #include "kernels/ops/round_and_count.h"
 

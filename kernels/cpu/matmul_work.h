@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cpu/matmul_plan.h"
+#include "kernels/matmul_plan.h"
 #include "kernels/cpu/matmul_share.h"
 #include "kernels/cpu/product.h"
 #include "kernels/ops/rounding_counts.h"

@@ -70,7 +70,7 @@ void run_max(const Launch& launch) {
     T* to = write_place(y, plane * pool.outer(), out, tally);
     for (std::int64_t oh = 0; oh < pool.planes.out_height; ++oh) {
       for (std::int64_t ow = 0; ow < pool.planes.out_width; ++ow) {
-        const Greatest<T> best = window_max(from, pool.planes.width, pool.rows(oh), pool.columns(ow));
+        const Greatest<T> best = window_max<T>(from, pool.planes.width, pool.rows(oh), pool.columns(ow));
         to[oh * pool.planes.out_width + ow] = best.value;
         index[plane * pool.outer() + oh * pool.planes.out_width + ow] = best.index;
       }

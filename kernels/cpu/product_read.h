@@ -2,7 +2,7 @@
 // Included only by sources compiled once per instruction set.
 #pragma once
 
-#include "kernels/cpu/matmul_plan.h"
+#include "kernels/matmul_plan.h"
 #include "kernels/cpu/product.h"
 #include "kernels/cpu/product_vector.h"
 #include "kernels/formats/tile.h"

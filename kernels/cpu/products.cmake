@@ -5,11 +5,12 @@ target_sources(ulpscope_kernels PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/device.cpp
   ${CMAKE_CURRENT_LIST_DIR}/matmul.cpp
   ${CMAKE_CURRENT_LIST_DIR}/matmul_double.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/matmul_plan.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/../matmul_plan.cpp
   ${CMAKE_CURRENT_LIST_DIR}/matmul_work.cpp
   ${CMAKE_CURRENT_LIST_DIR}/multiply.cpp
   ${CMAKE_CURRENT_LIST_DIR}/product.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/self_test.cpp)
+  ${CMAKE_CURRENT_LIST_DIR}/../self_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/thread_room.cpp)
 target_link_libraries(ulpscope_kernels PUBLIC OpenMP::OpenMP_CXX)
 
 set(product_isa_sources ${CMAKE_CURRENT_LIST_DIR}/attention_rows.cpp ${CMAKE_CURRENT_LIST_DIR}/matmul_lines.cpp

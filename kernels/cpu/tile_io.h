@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "kernels/cpu/run.h"
-#include "kernels/cpu/view.h"
+#include "kernels/view.h"
 #include "kernels/formats/tile.h"
 #include "kernels/ops/round_and_count.h"
 

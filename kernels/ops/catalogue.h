@@ -11,7 +11,9 @@
 //  * sum_all, mean_all, sum_leading, sum_trailing, the losses (their means), layer_norm, rms_norm, embedding_backward and
 //    global_norm honour Launch::arithmetic, in fp32: ops/narrow_sum.h. They add to Launch::inner: elements is then the number of
 //    additions, overflowed that of addends and partial sums rounded to infinity, lost_updates that of additions that changed
-//    nothing, greatest_magnitude the greatest partial sum before rounding; the rest stays as it is.
+//    nothing, flushed and zero that of addends which were rounded to zero and which were zero, greatest_magnitude the greatest
+//    partial sum before rounding, greatest_relative_error the greatest share of a sum that its flushed addends would have made;
+//    the rest stays as it is.
 //  * "rows" are all dimensions but the last; rows of i32 and fp32 side results are contiguous.
 //
 // operation                    inputs                            outputs                     params
@@ -19,11 +21,11 @@
 // copy                         x                                 y                           -             cast, permute, slice, expand
 // observe                      x                                 x (only read)               -             counts what a tensor holds
 // add sub mul div maximum      a, b                              y                           -
-// scale                        x                                 y                           ScaleParams
+// scale clamp                  x                                 y                           ScaleParams, ClampParams (ops/clamp.h)
 // scale_by_loss_scale          x                                 y = x * state.loss_scale    -
 // neg abs square sqrt rsqrt reciprocal exp log sin cos erf tanh sigmoid relu silu gelu gelu_tanh
 //                              x                                 y                           -
-// relu_backward silu_backward gelu_backward gelu_tanh_backward
+// relu_backward silu_backward gelu_backward gelu_tanh_backward clamp_backward (ClampParams)
 //                              x, dy                             dx                          -
 // tanh_backward sigmoid_backward sqrt_backward exp_backward   (from the output y)
 //                              y, dy                             dx                          -

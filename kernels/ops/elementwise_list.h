@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/ops/activations.h"
+#include "kernels/ops/clamp.h"
 #include "kernels/ops/elementwise_binary.h"
 #include "kernels/ops/elementwise_unary.h"
 #include "kernels/ops/losses.h"
@@ -23,6 +24,7 @@
   X(TanhBody, 1, 8)                    \
   X(ScaleBody, 1, 1)                   \
   X(ScaleByLossScaleBody, 1, 1)        \
+  X(ClampBody, 1, 1)                   \
   X(SigmoidBody, 1, 4)                 \
   X(ReluBody, 1, 1)                    \
   X(SiluBody, 1, 4)                    \
@@ -38,6 +40,7 @@
   X(SqrtBackwardBody, 2, 2)            \
   X(ExpBackwardBody, 2, 1)             \
   X(ReluBackwardBody, 2, 1)            \
+  X(ClampBackwardBody, 2, 1)           \
   X(SiluBackwardBody, 2, 4)            \
   X(GeluBackwardBody, 2, 8)            \
   X(GeluTanhBackwardBody, 2, 8)        \

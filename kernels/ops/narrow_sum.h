@@ -31,10 +31,13 @@ struct CountedSum {
   std::int64_t additions;
   std::int64_t overflowed;  ///< roundings, of addends too, that made a finite number infinite
   std::int64_t lost;        ///< additions of two finite numbers, not zero, that changed nothing
+  std::int64_t flushed;     ///< addends that were not zero and were rounded to zero
+  std::int64_t zero;        ///< addends that were zero
+  float missing;            ///< what the flushed addends come to
   float greatest;           ///< magnitude of the finite partial sums, before rounding
 
   ULPSCOPE_MEMBER CountedSum() : CountedSum(0.0f) {}
-  ULPSCOPE_MEMBER explicit CountedSum(float x) : value(x), additions(0), overflowed(0), lost(0), greatest(0.0f) {}
+  ULPSCOPE_MEMBER explicit CountedSum(float x) : value(x), additions(0), overflowed(0), lost(0), flushed(0), zero(0), missing(0.0f), greatest(0.0f) {}
   ULPSCOPE_MEMBER explicit CountedSum(double x) : CountedSum(static_cast<float>(x)) {}
 };
 
@@ -59,6 +62,11 @@ ULPSCOPE_BODY CountedSum addend(Load load, std::int64_t i, const CountedSum*) {
   const float exact = load(i);
   CountedSum sum(rounded_to(F, exact));
   note(sum, exact, sum.value);
+  if (exact == 0.0f) ++sum.zero;
+  if (exact != 0.0f && sum.value == 0.0f) {
+    ++sum.flushed;
+    sum.missing = exact;
+  }
   return sum;
 }
 
@@ -81,6 +89,9 @@ struct NarrowAdd {
     sum.additions = a.additions + b.additions;
     sum.overflowed = a.overflowed + b.overflowed;
     sum.lost = a.lost + b.lost;
+    sum.flushed = a.flushed + b.flushed;
+    sum.zero = a.zero + b.zero;
+    sum.missing = a.missing + b.missing;
     sum.greatest = a.greatest > b.greatest ? a.greatest : b.greatest;
     narrow::note(sum, exact, sum.value);
     if (a.value == 0.0f || b.value == 0.0f) return sum;  // an empty lane, or nothing to add
@@ -97,10 +108,9 @@ ULPSCOPE_BODY Sum narrow_serial(std::int64_t n, Load load) {
   return sum;
 }
 
-/// Neighbours are added as a binary counter counts: sums of 2^k elements wait at level k.
+/// Neighbours are added as a binary counter counts: sums of 2^k elements wait at level k. waiting: room for 64.
 template <Format F, class Sum, class Load>
-ULPSCOPE_BODY Sum narrow_pairwise(std::int64_t n, Load load) {
-  Sum waiting[64];
+ULPSCOPE_BODY Sum narrow_pairwise(std::int64_t n, Load load, Sum* waiting) {
   for (std::int64_t i = 0; i < n; ++i) {
     Sum sum = load(i);
     int level = 0;
@@ -115,6 +125,12 @@ ULPSCOPE_BODY Sum narrow_pairwise(std::int64_t n, Load load) {
     any = true;
   }
   return sum;
+}
+
+template <Format F, class Sum, class Load>
+ULPSCOPE_BODY Sum narrow_pairwise(std::int64_t n, Load load) {
+  Sum waiting[64];
+  return narrow_pairwise<F, Sum>(n, load, waiting);
 }
 
 template <Format F, class Sum, class Load>
@@ -154,6 +170,13 @@ ULPSCOPE_BODY Sum narrow_sum_as(const Arithmetic& arithmetic, std::int64_t n, Lo
   }
 }
 
+/// The share of a sum that its flushed addends would have made, 0 … 1.
+ULPSCOPE_BODY double share_missing(const CountedSum& sum) {
+  if (sum.flushed == 0 || !narrow::finite(sum.value)) return 0.0;
+  const double missing = static_cast<double>(narrow::magnitude(sum.missing));
+  return missing == 0.0 ? 0.0 : missing / (static_cast<double>(narrow::magnitude(sum.value)) + missing);
+}
+
 /// Adds what a sum lost to the counts of a launch (Launch::inner): integers and a maximum, in any order the same.
 ULPSCOPE_BODY void add_inner(RoundingCounts& counts, const CountedSum& sum) {
 #if defined(_OPENMP) && !defined(__CUDACC__)
@@ -163,6 +186,9 @@ ULPSCOPE_BODY void add_inner(RoundingCounts& counts, const CountedSum& sum) {
     counts.elements += sum.additions;
     counts.overflowed += sum.overflowed;
     counts.lost_updates += sum.lost;
+    counts.flushed += sum.flushed;
+    counts.zero += sum.zero;
+    if (const double share = share_missing(sum); share > counts.greatest_relative_error) counts.greatest_relative_error = share;
     if (static_cast<double>(sum.greatest) > counts.greatest_magnitude)
       counts.greatest_magnitude = static_cast<double>(sum.greatest);
   }

@@ -35,9 +35,9 @@ struct Greatest {
   std::int32_t index;  ///< in the plane, row by row
 };
 
-/// The greatest element of a window, the first of equals; a NaN wins, as in torch.nn.functional.max_pool2d.
-template <class T>
-ULPSCOPE_BODY Greatest<T> window_max(const T* plane, std::int64_t width, Span h, Span w) {
+/// plane[i] is element i. The greatest element of a window, the first of equals; a NaN wins, as in torch.nn.functional.max_pool2d.
+template <class T, class Plane>
+ULPSCOPE_BODY Greatest<T> window_max(const Plane& plane, std::int64_t width, Span h, Span w) {
   Greatest<T> best = {static_cast<T>(-__builtin_huge_val()), static_cast<std::int32_t>(h.first * width + w.first)};
   for (std::int64_t y = h.first; y < h.last; ++y) {
     for (std::int64_t x = w.first; x < w.last; ++x) {
@@ -58,6 +58,13 @@ ULPSCOPE_BODY T window_sum(const T* plane, std::int64_t width, Span h, Span w) {
     return math::tree_sum<T>((h.last - h.first) * columns, [=](std::int64_t i) { return first[i]; });
   return math::tree_sum<T>((h.last - h.first) * columns,
                            [=](std::int64_t i) { return first[i / columns * width + i % columns]; });
+}
+
+/// Outputs along one axis whose window covers `position`, without dilation.
+ULPSCOPE_BODY Span covering(const Window& w, int axis, std::int64_t position, std::int64_t outputs) {
+  const std::int64_t shifted = position + w.padding[axis], early = shifted - w.kernel[axis] + 1;
+  const std::int64_t last = shifted / w.stride[axis] + 1;
+  return {early <= 0 ? 0 : (early + w.stride[axis] - 1) / w.stride[axis], last < outputs ? last : outputs};
 }
 
 /// Outputs along one axis whose tap `tap` falls inside [0, extent): position out * stride - padding + tap * dilation.

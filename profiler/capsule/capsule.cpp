@@ -111,6 +111,19 @@ void check_scale(float scale, bool finite, const std::string& path) {
   damaged(path, fmt::format("no step has the loss scale {:g}{}", scale, scale >= 0.0f ? " and finite gradients" : ""));
 }
 
+/// Counters of steps; "none yet" is -1 where a policy knows that. Megatron's hysteresis falls with every overflow.
+void check_counters(const engine::TrainerState& state, const std::string& path) {
+  const scaling::ScalerState& s = state.scaler;
+  const struct {
+    const char* name;
+    std::int64_t number, least;
+  } counters[] = {{"scaler.growth_tracker", s.growth_tracker, 0}, {"scaler.hysteresis", s.hysteresis, -state.iteration},
+                  {"scaler.step", s.step, 0},                  {"scaler.last_overflow", s.last_overflow, -1},
+                  {"scaler.last_rescale", s.last_rescale, -1}, {"scaler.overflows", s.overflows, 0}};
+  for (const auto& counter : counters)
+    if (counter.number < counter.least) damaged(path, fmt::format("its {} is {}: no run counts below {}", counter.name, counter.number, counter.least));
+}
+
 }  // namespace
 
 std::string plan_fingerprint(const engine::StepPlan& plan) {
@@ -190,6 +203,7 @@ Capsule load_capsule(const std::string& path) {
     if (!known) damaged(path, fmt::format("nothing is known of its tensor '{}'", tensor.name));
   }
   capsule.state = engine::from_file(std::move(state), path);
+  check_counters(capsule.state, path);
   check_scale(capsule.recorded.loss_scale, capsule.recorded.finite, path);
   check_scale(capsule.state.scaler.scale, capsule.recorded.finite, path);
   return capsule;

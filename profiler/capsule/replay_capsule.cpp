@@ -1,48 +1,22 @@
 #include "profiler/capsule/replay_capsule.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <memory>
-#include <system_error>
 
 #include "kernels/error.h"
 #include "profiler/capsule/capsule_data.h"
 #include "profiler/experiment/machine.h"
 #include "profiler/experiment/plan_records.h"
 #include "profiler/experiment/run_record.h"
+#include "profiler/experiment/temporary_folder.h"
 #include "profiler/probes/recorder.h"
 #include "profiler/probes/tensor_probe.h"
 
 namespace ulpscope::profiler {
 namespace {
-
-namespace fs = std::filesystem;
-
-/// A folder for the run file of the replay, gone with it.
-class Scratch {
- public:
-  Scratch() {
-    std::string name = (fs::temp_directory_path() / "ulpscope-replay-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr)
-      throw Error(fmt::format("cannot make a folder in {}: {}", fs::temp_directory_path().string(),
-                              std::generic_category().message(errno)));
-    folder_ = name;
-  }
-  ~Scratch() {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  std::string file() const { return (folder_ / "step.ulp").string(); }
-
- private:
-  fs::path folder_;
-};
 
 std::vector<const engine::Mode*> modes_named(const std::vector<std::string>& names) {
   std::vector<const engine::Mode*> modes;
@@ -73,7 +47,7 @@ class Replayer {
         model_(engine::build_model(capsule_.experiment.model, capsule_.experiment.train.batch, true)),
         data_(capsule_data(capsule_, model_, replay.path)),
         device_(make_cpu_device({.threads = threads(capsule_), .instruction_set = {}})),
-        writer_(scratch_.file()) {
+        writer_(scratch_.file("step.ulp")) {
     writer_.push(experiment_record(capsule_.experiment, command_line));
   }
 
@@ -91,7 +65,7 @@ class Replayer {
 
   void diagnose() {
     writer_.close();
-    const reports::Diagnosis diagnosis = reports::diagnose(reports::RunFileReader(scratch_.file()));
+    const reports::Diagnosis diagnosis = reports::diagnose(reports::RunFileReader(scratch_.file("step.ulp")));
     for (const reports::RunDiagnosis& run : diagnosis.runs)
       for (ReplayedMode& mode : replay_.modes)
         if (mode.mode == run.run.mode && mode.problem.empty()) mode.diagnosis = run;
@@ -138,7 +112,9 @@ class Replayer {
     Faults faults;
     const Recorder recorder(topics, sink, faults, info.id, info.loss_scaling);
     const TensorProbe probe(topics, trainer.plan().graph, sink, faults, info.id);
-    trainer.observe([](const engine::Node&) { return true; });
+    engine::Observation all;
+    all.nodes = [](const engine::Node&) { return true; };
+    trainer.observe(all);  // what the step reads, too: weights may be poisoned before it begins
     replayed.result = trainer.step();
     writer_.flush();  // rows of one mode after the other: no statistic is lost to a full queue
     record.status = replayed.result.stopped ? reports::RunStatus::failed : reports::RunStatus::finished;
@@ -167,7 +143,7 @@ class Replayer {
   engine::Model model_;
   std::unique_ptr<engine::Dataset> data_;
   std::unique_ptr<Device> device_;
-  Scratch scratch_;
+  TemporaryFolder scratch_{"replay"};
   reports::RunFileWriter writer_;
 };
 

@@ -16,6 +16,9 @@ using nlohmann::json;
 using reports::Cause;
 using reports::Fact;
 
+/// Names come from files.
+std::string folded(const std::string& text, std::string_view indent) { return wrapped(reports::printable(text), indent); }
+
 /// The gravest fault; none if the step is healthy.
 const Cause* fault_of(const ReplayedMode& mode) {
   const auto& causes = mode.diagnosis.causes;
@@ -28,7 +31,7 @@ std::string number_word(double value) {
 
 std::string mode_text(const ReplayedMode& mode) {
   const std::string head = fmt::format("  {:<10}", mode.mode), indent(12, ' ');
-  if (!mode.problem.empty()) return wrapped(head + "could not be run: " + mode.problem, indent) + "\n";
+  if (!mode.problem.empty()) return folded(head + "could not be run: " + mode.problem, indent) + "\n";
   const engine::StepResult& result = mode.result;
   std::string line = fmt::format("{}loss {}", head, number_word(static_cast<double>(result.loss)));
   if (mode.diagnosis.run.loss_scaling != "none")
@@ -36,13 +39,13 @@ std::string mode_text(const ReplayedMode& mode) {
   line += result.finite ? ", gradients finite" : ", gradients not finite";
   if (mode.same_bits)
     line += *mode.same_bits ? "; the bits of the recorded step" : "; other bits than the recorded step";
-  std::string text = wrapped(line, indent) + "\n";
+  std::string text = folded(line, indent) + "\n";
   const Cause* const fault = fault_of(mode);
   if (fault == nullptr) return text + indent + std::string(name(mode.diagnosis.outcome)) + "\n";
-  text += wrapped(fmt::format("{}{}: {}", indent, name(fault->kind), fault->what), indent) + "\n";
+  text += folded(fmt::format("{}{}: {}", indent, name(fault->kind), fault->what), indent) + "\n";
   if (!fault->chain.empty())
     text +=
-        wrapped(fmt::format("{}then {} -> {}", indent, fmt::join(fault->chain, " > "), fault->reaches), indent) + "\n";
+        folded(fmt::format("{}then {} -> {}", indent, fmt::join(fault->chain, " > "), fault->reaches), indent) + "\n";
   return text;
 }
 
@@ -83,11 +86,11 @@ json mode_json(const ReplayedMode& mode) {
 
 std::string replay_text(const CapsuleReplay& replay) {
   const Capsule& capsule = replay.capsule;
-  std::string text = wrapped(fmt::format("{}: step {} of {}, {}, seed {}; {}", replay.path, capsule.state.iteration + 1,
-                                         capsule.experiment.name, capsule.mode, capsule.seed, capsule.way),
+  std::string text = folded(fmt::format("{}: step {} of {}, {}, seed {}; {}", replay.path, capsule.state.iteration + 1,
+                                        capsule.experiment.name, capsule.mode, capsule.seed, capsule.way),
                              "  ") +
                      "\n";
-  for (const std::string& remark : replay.remarks) text += wrapped("note: " + remark, "  ") + "\n";
+  for (const std::string& remark : replay.remarks) text += folded("note: " + remark, "  ") + "\n";
   text += "\n";
   for (const ReplayedMode& mode : replay.modes) text += mode_text(mode);
   return text;

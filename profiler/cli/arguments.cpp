@@ -1,5 +1,7 @@
 #include "profiler/cli/arguments.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
@@ -33,6 +35,36 @@ bool is_flag_value(const std::string& word) {
   return false;
 }
 
+namespace {
+
+/// Length of the control character at `at`, in ASCII or (C1) in UTF-8; 0: there is none.
+std::size_t control_character(std::string_view word, std::size_t at) {
+  const auto byte = [&](std::size_t i) { return i < word.size() ? static_cast<unsigned char>(word[i]) : 0u; };
+  if (byte(at) < 0x20 || byte(at) == 0x7f) return 1;
+  return byte(at) == 0xc2 && byte(at + 1) >= 0x80 && byte(at + 1) < 0xa0 ? 2 : 0;
+}
+
+/// $'…', as bash, zsh and POSIX 2024 have it: no control character is in it, so that it neither drives a terminal nor breaks a line.
+std::string quoted_controls(std::string_view word) {
+  std::string line = "$'";
+  for (std::size_t at = 0; at < word.size();) {
+    const std::size_t control = control_character(word, at);
+    for (std::size_t i = 0; i < control; ++i) line += fmt::format("\\{:03o}", static_cast<unsigned char>(word[at + i]));
+    if (control == 0 && (word[at] == '\'' || word[at] == '\\')) line += '\\';
+    if (control == 0) line += word[at];
+    at += control == 0 ? 1 : control;
+  }
+  return line + '\'';
+}
+
+bool has_controls(std::string_view word) {
+  for (std::size_t at = 0; at < word.size(); ++at)
+    if (control_character(word, at) > 0) return true;
+  return false;
+}
+
+}  // namespace
+
 std::string quoted(const std::vector<std::string>& arguments) {
   constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
   std::string line;
@@ -40,6 +72,10 @@ std::string quoted(const std::vector<std::string>& arguments) {
     if (!line.empty()) line += ' ';
     if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) {
       line += word;
+      continue;
+    }
+    if (has_controls(word)) {
+      line += quoted_controls(word);
       continue;
     }
     line += '\'';

@@ -38,6 +38,7 @@ Action declare_diagnose(CLI::App& app);
 Action declare_mend(CLI::App& app);
 Action declare_replay(CLI::App& app);
 Action declare_scale(CLI::App& app);
+Action declare_time(CLI::App& app);
 Action declare_check(CLI::App& app);
 Action declare_export(CLI::App& app);
 Action declare_info(CLI::App& app);

@@ -12,10 +12,37 @@
 #include "profiler/cli/text.h"
 #include "profiler/experiment/json_text.h"
 #include "profiler/experiment/machine.h"
+#include "profiler/experiment/make_device.h"
 
 namespace ulpscope::profiler {
 
-std::string devices_text(const Device& cpu, const GpuSearch& gpus) {
+namespace {
+
+const char* what_it_means(HowItRuns how) {
+  switch (how) {
+    case HowItRuns::native: return "";
+    case HowItRuns::no_effect: return ": runs as fp32";
+    case HowItRuns::emulated: return ": the format's numbers, not its speed";
+  }
+  return "";
+}
+
+std::string gpu_text(const Gpu& gpu, int number, bool usable) {
+  std::string text = wrapped(fmt::format("GPU   cuda:{}: {}, compute capability {}.{}, {}{}", number, gpu.name, gpu.major, gpu.minor,
+                                         bytes_text(static_cast<double>(gpu.memory_bytes)), usable ? "" : "; all modes absent"),
+                             "      ") +
+                     "\n";
+  if (!usable) return text;
+  for (const engine::Mode& mode : engine::modes()) {
+    const HowItRuns how = on_gpu(mode, gpu.major, gpu.minor);
+    text += fmt::format("      {:<10} {}{}\n", mode.name, name(how), what_it_means(how));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string devices_text(const Device& cpu, const GpuSearch& gpus, const CudaModuleState& module) {
   const DeviceDescription& d = cpu.description();
   std::string text = wrapped(fmt::format("CPU   {}: {} thread{}, {} kernels, matrix products by {}", d.name, d.threads,
                                          d.threads == 1 ? "" : "s", d.instruction_set, d.matmul_library),
@@ -26,18 +53,20 @@ std::string devices_text(const Device& cpu, const GpuSearch& gpus) {
                 ? fmt::format("      {:<10} native\n", mode.name)
                 : fmt::format("      {:<10} emulated: the format's numbers, not its speed\n", mode.name);
   }
-  for (const Gpu& gpu : gpus.gpus) {
-    text += wrapped(fmt::format("GPU   {}: compute capability {}.{}, {}; all modes absent: not executed by this build",
-                                gpu.name, gpu.major, gpu.minor, bytes_text(static_cast<double>(gpu.memory_bytes))),
-                    "      ") +
-            "\n";
-  }
+  const std::vector<std::string> reasons = why_no_gpu(gpus, module, 0);
+  for (std::size_t i = 0; i < gpus.gpus.size(); ++i) text += gpu_text(gpus.gpus[i], static_cast<int>(i), reasons.empty());
   if (gpus.gpus.empty()) text += "GPU   none seen; all modes absent\n";
   if (gpus.driver_found) {
     text += fmt::format("      NVIDIA driver found{}\n",
                         gpus.driver_version.empty() ? "" : fmt::format(", for CUDA up to {}", gpus.driver_version));
   }
-  for (const std::string& reason : gpus.reasons) text += wrapped("      - " + reason, "        ") + "\n";
+  if (module.loaded) {
+    text += wrapped(fmt::format("      GPU module built with CUDA {}.{}, for compute capabilities {}", module.runtime_version / 1000,
+                                module.runtime_version % 1000 / 10, module.architectures),
+                    "      ") +
+            "\n";
+  }
+  for (const std::string& reason : reasons) text += wrapped("      - " + reason, "        ") + "\n";
   return text;
 }
 
@@ -48,9 +77,9 @@ Action declare_devices(CLI::App& app) {
     const std::unique_ptr<Device> cpu = make_cpu_device();
     const GpuSearch gpus = find_gpus(this_system());
     if (*json) {
-      call.out << json_text(devices_json(*cpu, gpus), 2) << '\n';
+      call.out << json_text(devices_json(*cpu, gpus, cuda_module().state()), 2) << '\n';
     } else {
-      call.out << devices_text(*cpu, gpus);
+      call.out << devices_text(*cpu, gpus, cuda_module().state());
     }
     return exit_ok;
   };

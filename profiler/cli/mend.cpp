@@ -34,7 +34,7 @@ int mend_file(const MendArguments& arguments, bool has_seed, const Invocation& c
   if (has_seed) options.seed = arguments.seed;
   const Interrupt interrupt;
   const MendResult result = mend(arguments.path, options, [] { return Interrupt::requested(); },
-                                 [&](const std::string& what) { call.err << wrapped(what, "  ") << '\n' << std::flush; });
+                                 [&](const std::string& what) { call.err << wrapped(reports::printable(what), "  ") << '\n' << std::flush; });
   record_mends(arguments.path, result);
   reports::Mends section = reports::mends(reports::RunFileReader(arguments.path));
   std::erase_if(section.runs, [&](const reports::MendsOfRun& run) { return result.records.empty() || run.run.id != result.run; });

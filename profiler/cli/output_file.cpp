@@ -42,15 +42,15 @@ bool is_special(const std::string& path) {
 
 }  // namespace
 
-void check_output_file(const std::string& path, bool force, const std::vector<std::string>& read) {
+void check_output_file(const std::string& path, bool force, const std::vector<std::string>& read, std::string_view flag) {
   std::error_code error;
-  if (fs::is_directory(path, error)) throw UsageError(fmt::format("-o {}: that is a folder: give the name of a file", path));
+  if (fs::is_directory(path, error)) throw UsageError(fmt::format("{} {}: that is a folder: give the name of a file", flag, path));
   for (const std::string& input : read)
     if (same_file(path, input) || same_file(path + ".tmp", input))
-      throw UsageError(fmt::format("-o {}: {} is read, and it is not written over; give another name", path, input));
+      throw UsageError(fmt::format("{} {}: {} is read, and it is not written over; give another name", flag, path, input));
   if (!fs::exists(path, error) || is_special(path)) return;
-  if (is_run_file(path)) throw UsageError(fmt::format("-o {}: that is a run file, and it is not replaced; give another name", path));
-  if (!force) throw UsageError(fmt::format("{} is there already: give another name with -o, or --force to replace it", path));
+  if (is_run_file(path)) throw UsageError(fmt::format("{} {}: that is a run file, and it is not replaced; give another name", flag, path));
+  if (!force) throw UsageError(fmt::format("{} is there already: give another name with {}, or --force to replace it", path, flag));
 }
 
 void write_output_file(const std::string& path, std::string_view text) {

@@ -9,7 +9,8 @@ namespace ulpscope::profiler {
 
 /// Throws UsageError for what is not replaced at all (a folder, a run file, one of the files that are read, by whatever
 /// name), and without `force` for anything that is there. Devices and pipes are written to, not replaced.
-void check_output_file(const std::string& path, bool force, const std::vector<std::string>& read = {});
+/// flag: that named it.
+void check_output_file(const std::string& path, bool force, const std::vector<std::string>& read = {}, std::string_view flag = "-o");
 
 /// Replaces the file as a whole, or leaves it as it was; a link is followed. Throws UsageError if it cannot be written,
 /// Error if it could not be written to the end.

@@ -13,6 +13,8 @@
 #include "profiler/cli/program.h"
 #include "profiler/experiment/load_data.h"
 #include "profiler/experiment/json_text.h"
+#include "profiler/experiment/make_device.h"
+#include "profiler/experiment/observe.h"
 #include "profiler/experiment/run_record.h"
 
 namespace ulpscope::profiler {
@@ -36,12 +38,13 @@ int plan(const PlanArguments& arguments, const Invocation& call) {
   if (!experiment.data.features.empty()) load_data(experiment);  // they decide sizes of the model
   const engine::Mode& mode = engine::find_mode(arguments.mode.empty() ? experiment.run.modes.front() : arguments.mode);
   const std::unique_ptr<Device> device =
-      make_cpu_device({.threads = static_cast<int>(experiment.run.threads), .instruction_set = {}});
+      settings.placed([&] { return make_device(experiment.run.device, static_cast<int>(experiment.run.threads)); });
   const auto model = [&](bool training) {
     return engine::build_model(experiment.model, experiment.train.batch, training);
   };
   const engine::StepPlan step =
       settings.placed([&] { return engine::plan_step(*device, model(true), mode, experiment.train); });
+  settings.placed([&] { check_observed_nodes(experiment.observe, step.graph); });
   const engine::StepPlan evaluation = engine::plan_evaluation(*device, model(false), mode, experiment.train);
   const PlanView view{experiment.name,
                       std::string(engine::name(experiment.model)),

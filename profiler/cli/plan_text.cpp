@@ -79,7 +79,7 @@ std::string launch_text(const engine::StepPlan& plan, engine::NodeId id) {
   if (group == nullptr) return "";
   std::vector<std::string> others;
   for (const engine::NodeId other : group->nodes)
-    if (other != id) others.push_back(plan.graph.node(other).name);
+    if (other != id) others.push_back(reports::printable(plan.graph.node(other).name));
   const bool stored = plan.memory.fusion.stored[static_cast<std::size_t>(plan.graph.node(id).outputs.front().index)];
   return fmt::format("one launch with {}{}", fmt::join(others, ", "), stored ? "" : "; the result is not stored");
 }
@@ -90,15 +90,15 @@ std::string node_text(const engine::StepPlan& plan, std::int32_t index) {
   const double flops = engine::node_flops(graph, node), bytes = engine::node_bytes(graph, node);
   // The name gives way before the figures do; a name of any length stays readable in the JSON form.
   const int operator_width = std::max(16, columns(node.op->name));
-  std::string text = fmt::format("{:>4} {} {} {:>11} {:>9}\n", index, column(node.name, 52 - operator_width),
+  std::string text = fmt::format("{:>4} {} {} {:>11} {:>9}\n", index, column(reports::printable(node.name), 52 - operator_width),
                                  column(node.op->name, operator_width), flops > 0 ? scaled_words(flops, "FLOP") : "-",
                                  bytes > 0 ? bytes_text(bytes) : "view");
   std::string line = fmt::format("     {} -> {}", operands(graph, node.inputs), operands(graph, node.outputs));
   if (node.op->product && node.multiply != Format::fp32) line += fmt::format(", multiplied in {}", name(node.multiply));
   const std::string attributes = engine::to_string(node.attributes);
-  if (!attributes.empty()) line += fmt::format(" ({})", attributes);
+  if (!attributes.empty()) line += fmt::format(" ({})", reports::printable(attributes));
   text += wrapped(line, "       ") + "\n";
-  if (!node.why.empty()) text += wrapped("     " + node.why, "       ") + "\n";
+  if (!node.why.empty()) text += wrapped("     " + reports::printable(node.why), "       ") + "\n";
   const std::string launch = launch_text(plan, engine::NodeId{index});
   if (!launch.empty()) text += wrapped("     " + launch, "       ") + "\n";
   return text;
@@ -195,7 +195,7 @@ std::string memory_text(const PlanView& view) {
                       bytes_text(static_cast<double>(memory.arena_bytes)));
   if (memory.peak_node >= 0) {
     text += wrapped(fmt::format("  The peak is at node {} {}.", memory.peak_node,
-                                view.plan.graph.node(engine::NodeId{memory.peak_node}).name),
+                                reports::printable(view.plan.graph.node(engine::NodeId{memory.peak_node}).name)),
                     "  ") +
             "\n";
   }
@@ -249,11 +249,11 @@ std::string plan_text(const PlanView& view) {
   const Graph& graph = view.plan.graph;
   std::string text =
       wrapped(fmt::format("{}: model {} in mode {} on {}; {} parameters, {} targets a step; loss scaling: {}",
-                          view.experiment, view.model, view.mode.name, view.device, view.plan.parameters,
+                          reports::printable(view.experiment), view.model, view.mode.name, view.device, view.plan.parameters,
                           view.plan.tokens, view.loss_scaling),
               "  ") +
       "\n";
-  for (const std::string& words : view.non_standard) text += wrapped("non-standard: " + words, "  ") + "\n";
+  for (const std::string& words : view.non_standard) text += wrapped("non-standard: " + reports::printable(words), "  ") + "\n";
   if (view.plan.micro_batches > 1)
     text += wrapped(fmt::format("Forward and backward run {} times in a step, once for each micro-batch; figures below are of one.",
                                 view.plan.micro_batches),

@@ -29,6 +29,7 @@ constexpr auto commands = std::to_array<Command>({
     {"mend", "tries changes on a run with a fault, and says which help", declare_mend},
     {"replay", "a step that was kept in a capsule, in any mode", declare_replay},
     {"scale", "what other loss-scaling policies would have done with recorded ranges", declare_scale},
+    {"time", "where a step's time went, what mixed precision costs, and what it can gain", declare_time},
     {"check", "whether a run file keeps to rules: for pipelines", declare_check},
     {"export", "a run's weights as a safetensors file", declare_export},
     {"info", "what is in a run file", declare_info},
@@ -120,7 +121,8 @@ int parse_and_act(std::vector<std::string> arguments, std::ostream& out, std::os
   program.allow_extras();
   program.require_subcommand(0, 1);
   program.footer(
-      "Exit codes: 0 done, 1 fault, 2 wrong use, 130 ended by Ctrl-C, 143 by SIGTERM.\n"
+      "Exit codes: 0 done, 1 fault or a run that failed, 2 wrong use, 130 ended by\n"
+      "Ctrl-C, 143 by SIGTERM.\n"
       "More on a command: ulpscope COMMAND --help");
   std::array<Action, commands.size()> actions;
   std::array<CLI::App*, commands.size()> apps{};

@@ -70,8 +70,8 @@ int keep_capsule(const CapsuleRequest& request, bool json, const Invocation& cal
     return exit_ok;
   }
   call.out << wrapped(
-                  fmt::format("{}: step {} of {}, seed {}, in {}; {}", request.output, capsule.state.iteration + 1,
-                              capsule.mode, capsule.seed, bytes_text(static_cast<double>(made->bytes)), capsule.way),
+                  reports::printable(fmt::format("{}: step {} of {}, seed {}, in {}; {}", request.output, capsule.state.iteration + 1,
+                              capsule.mode, capsule.seed, bytes_text(static_cast<double>(made->bytes)), capsule.way)),
                   "  ")
            << "\n\nTry next:\n  ulpscope replay " << quoted({request.output}) << " --modes all\n";
   return exit_ok;

@@ -35,17 +35,23 @@ struct RunArguments {
 
 using Writer = std::unique_ptr<reports::RunFileWriter>;
 
+/// What was there stays until the new file is made and says what it is of.
+Writer open_new(Runner& runner, const std::string& path, bool overwrite, const Invocation& call) {
+  runner.set_output(path);
+  return std::make_unique<reports::RunFileWriter>(
+      path, reports::WriterOptions{.overwrite = overwrite, .first = runner.beginning(call.command_line)});
+}
+
 /// A new file "gpt-20250131-120000.ulp"; with a number if another run began in the same second.
-Writer open_default(const Experiment& experiment) {
-  const std::string stem =
-      fmt::format("{}-{:%Y%m%d-%H%M%S}", engine::name(experiment.model), fmt::localtime(std::time(nullptr)));
+Writer open_default(Runner& runner, const Invocation& call) {
+  const std::string stem = fmt::format("{}-{:%Y%m%d-%H%M%S}", engine::name(runner.experiment().model), fmt::localtime(std::time(nullptr)));
   constexpr int most = 1000;
   for (int i = 1;; ++i) {
     const std::string path = i == 1 ? stem + ".ulp" : fmt::format("{}-{}.ulp", stem, i);
     const auto taken = [&] { return std::filesystem::exists(path) || std::filesystem::exists(path + "-lock"); };
     if (i < most && taken()) continue;
     try {
-      return std::make_unique<reports::RunFileWriter>(path);
+      return open_new(runner, path, false, call);
     } catch (const UsageError&) {
       if (i == most || !taken()) throw;  // else another run was faster
     }
@@ -142,7 +148,12 @@ int train(Runner& runner, reports::RunFileWriter& writer, const Past* past, cons
   if (outcome.finished == 0)
     throw Error(fmt::format("no run finished; {} says more: {}", output, outcome.failures.front()));
   call.out << '\n' << comparison_text({output}) << what_next(experiment, output, file) << std::flush;
-  return whole && outcome.weights_lost == 0 ? exit_ok : exit_fault;
+  if (outcome.failed > 0)
+    call.err << wrapped(reports::printable(fmt::format("ulpscope: {} of {} runs failed, the others are compared above: {}", outcome.failed,
+                                                       outcome.failed + outcome.finished, outcome.failures.front())),
+                        "  ", style.width)
+             << '\n';
+  return whole && outcome.weights_lost == 0 && outcome.failed == 0 ? exit_ok : exit_fault;
 }
 
 int begin(const RunArguments& arguments, const Invocation& call) {
@@ -150,13 +161,10 @@ int begin(const RunArguments& arguments, const Invocation& call) {
   Experiment experiment = settings.build();
   experiment.run.output = choose_output(arguments, experiment);
   const std::unique_ptr<Runner> runner = settings.placed([&] { return std::make_unique<Runner>(experiment); });
-  runner->check_memory(free_memory_bytes());  // an old file is not given up for a run that cannot begin
+  runner->check_memory(runner->device().free_bytes().value_or(free_memory_bytes()));  // an old file is not given up for a run that cannot begin
   const Interrupt interrupt;
-  const Writer writer = experiment.run.output.empty()
-                            ? open_default(experiment)
-                            : std::make_unique<reports::RunFileWriter>(
-                                  experiment.run.output, reports::WriterOptions{.overwrite = arguments.force});
-  runner->set_output(writer->path());
+  const std::string& output = experiment.run.output;
+  const Writer writer = output.empty() ? open_default(*runner, call) : open_new(*runner, output, arguments.force, call);
   return train(*runner, *writer, nullptr, arguments.flags.file(), call);
 }
 
@@ -166,7 +174,7 @@ int resume(const RunArguments& arguments, const Invocation& call) {
   Experiment experiment = experiment_to_resume(arguments, path);
   experiment.run.output = path;
   Runner runner(experiment);
-  runner.check_memory(free_memory_bytes());
+  runner.check_memory(runner.device().free_bytes().value_or(free_memory_bytes()));
   const Interrupt interrupt;
   Past past;
   reports::RunFileWriter writer(path, {.append = true, .rewind = [&] {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "engine/data/checksums.h"
 #include "engine/data/durable_file.h"
 #include "kernels/error.h"
 
@@ -35,15 +36,18 @@ std::int64_t Checkpoints::save(const CheckpointLabel& label, const engine::Train
   file.metadata["seed"] = fmt::format("{}", label.seed);
   file.metadata["experiment"] = label.experiment;
   file.metadata[weights_key] = nlohmann::json(label.weights).dump();
+  engine::add_checksums(file);
   return engine::write_safetensors(path(label.run), file);
 }
 
-std::optional<engine::TrainerState> Checkpoints::load(const CheckpointLabel& label) const {
+std::optional<engine::TrainerState> Checkpoints::load(const CheckpointLabel& label, std::string* remark) const {
   const std::string file_name = path(label.run);
   std::error_code error;
   if (!fs::exists(file_name, error)) return std::nullopt;
   try {
     engine::TensorFile file = engine::read_safetensors(file_name);
+    if (!engine::check_checksums(file, file_name) && remark != nullptr)
+      *remark = "its checkpoint has no checksums (an older version wrote it): damage would not be noticed";
     const auto said = [&](const char* key) { return file.metadata.contains(key) ? file.metadata.at(key) : std::string(); };
     if (said("mode") != label.mode || said("seed") != fmt::format("{}", label.seed))
       throw UsageError(fmt::format("{}: it is a checkpoint of {}, seed {}, not of {}, seed {}", file_name, said("mode"), said("seed"),

@@ -30,8 +30,9 @@ class Checkpoints {
   std::string path(reports::RunId run) const;
   /// Replaces the last one of the run once this one is on the disk. Returns its bytes. Throws Error.
   std::int64_t save(const CheckpointLabel& label, const engine::TrainerState& state) const;
-  /// Nothing if there is none. Throws UsageError for a file that is damaged or belongs to something else.
-  std::optional<engine::TrainerState> load(const CheckpointLabel& label) const;
+  /// Nothing if there is none. Throws UsageError for a file that is damaged or belongs to something else. remark: what is to be
+  /// said of one that is taken.
+  std::optional<engine::TrainerState> load(const CheckpointLabel& label, std::string* remark = nullptr) const;
   bool has(reports::RunId run) const noexcept;
   void remove(reports::RunId run) const noexcept;
   /// Removes what checkpoints are there, and the folder if nothing else is in it.

@@ -202,10 +202,6 @@ const DriverSystem& this_system() {
 GpuSearch find_gpus(const DriverSystem& system) {
   GpuSearch found;
   ask_driver(system, found);
-  if (!found.build_runs_cuda) {
-    found.reasons.push_back(
-        "this build of ulpscope has no CUDA execution: models run on the CPU, with or without a GPU");
-  }
   return found;
 }
 

@@ -33,7 +33,6 @@ struct Gpu {
 };
 
 struct GpuSearch {
-  bool build_runs_cuda = false;  ///< this build can execute on a GPU
   bool driver_found = false;     ///< libcuda.so.1 was loaded
   std::string driver_version;    ///< newest CUDA version the driver serves: "13.0"; empty: unknown
   std::vector<Gpu> gpus;

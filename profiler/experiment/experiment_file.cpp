@@ -4,11 +4,13 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include "kernels/error.h"
 #include "kernels/nearest.h"
@@ -172,14 +174,18 @@ bool Settings::has(std::string_view key) const {
 
 /// "keep_fp32: …" of the engine as "gpt.toml:12: train.keep_fp32: …".
 std::string Settings::with_place(const std::string& message) const {
-  std::string_view name;
-  for (const std::string_view patterns : {"keep_fp32", "recompute"})
-    if (message.starts_with(fmt::format("{}: ", patterns))) name = patterns;
-  const bool weights = message.starts_with("model.weights: ");
-  if (name.empty() && !weights) return message;
-  const std::string key = weights ? "model.weights" : fmt::format("train.{}", name);
-  const auto last = std::find_if(given_.rbegin(), given_.rend(), [&](const Given& g) { return g.key->name == key; });
-  return fmt::format("{}{}{}", last == given_.rend() ? "" : last->where + ": ", weights ? "" : "train.", message);
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> keys_of{{{"keep_fp32: ", "train."},
+                                                                                  {"recompute: ", "train."},
+                                                                                  {"threads: ", "run."},
+                                                                                  {"observe.nodes: ", ""},
+                                                                                  {"model.weights: ", ""}}};
+  for (const auto& [beginning, table] : keys_of) {
+    if (!message.starts_with(beginning)) continue;
+    const std::string key = fmt::format("{}{}", table, beginning.substr(0, beginning.size() - 2));
+    const auto last = std::find_if(given_.rbegin(), given_.rend(), [&](const Given& g) { return g.key->name == key; });
+    return fmt::format("{}{}{}", last == given_.rend() ? "" : last->where + ": ", table, message);
+  }
+  return message;
 }
 
 Experiment Settings::build() const {

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "engine/data/npy.h"
@@ -271,6 +272,14 @@ GraphNode read_node(Table table, const std::string& folder) {
   return node;
 }
 
+/// Of [[override]] and [[rewrite]]: a list of none would change nothing.
+std::vector<std::string> node_patterns(const Table& table) {
+  const std::vector<std::string> patterns = table.texts("nodes");
+  if (patterns.empty())
+    table.refuse(fmt::format("nodes is {}: a pattern (*, ?) of node names, or a list of them", table.has("nodes") ? "empty" : "missing"), table.find("nodes"));
+  return patterns;
+}
+
 // ---- [[override]]
 
 std::optional<engine::OverrideFormat> read_override_format(const Table& table, const char* key) {
@@ -300,8 +309,7 @@ void read_override(const Table& table, std::vector<engine::Override>& list) {
   }
   if (!o.output && !o.compute && !o.accumulate && !o.scalar && !o.order)
     table.refuse("says nothing: output, compute, accumulate, order or scalar");
-  if (!table.has("nodes")) table.refuse("nodes is missing: a pattern (*, ?) of node names");
-  for (const std::string& pattern : table.texts("nodes")) {
+  for (const std::string& pattern : node_patterns(table)) {
     o.nodes = pattern;
     list.push_back(o);
   }
@@ -310,7 +318,7 @@ void read_override(const Table& table, std::vector<engine::Override>& list) {
 // ---- [[rewrite]]
 
 void read_rewrite(const Table& table, std::vector<engine::Rewrite>& list) {
-  table.only({"kind", "nodes", "factor"});
+  table.only({"kind", "nodes", "factor", "limit"});
   const std::string text = table.text("kind");
   const auto kind = engine::parse_rewrite(text);
   const std::vector<std::string>& choices = engine::rewrite_names();
@@ -322,8 +330,12 @@ void read_rewrite(const Table& table, std::vector<engine::Rewrite>& list) {
   if (rescale) rewrite.factor = table.number("factor");
   if (rescale && (!engine::is_power_of_two(rewrite.factor) || rewrite.factor >= 1.0))
     table.refuse(fmt::format("factor = {:g}: it must be a power of two below 1, such as 0.5", rewrite.factor), table.find("factor"));
-  if (!table.has("nodes")) table.refuse("nodes is missing: a pattern (*, ?) of node names");
-  for (const std::string& pattern : table.texts("nodes")) {
+  const bool clamp = *kind == engine::Rewrite::Kind::clamp;
+  if (!clamp && table.has("limit")) table.refuse(fmt::format("limit is for clamp, not for {}", text), table.find("limit"));
+  if (clamp && table.has("limit")) rewrite.limit = table.number("limit");
+  if (!(rewrite.limit > 0.0) || !std::isfinite(rewrite.limit))
+    table.refuse(fmt::format("limit = {:g}: it must be above 0 and finite, such as 65504", rewrite.limit), table.find("limit"));
+  for (const std::string& pattern : node_patterns(table)) {
     rewrite.nodes = pattern;
     list.push_back(rewrite);
   }

@@ -96,6 +96,7 @@ std::string override_text(const engine::Override& o) {
 std::string rewrite_text(const engine::Rewrite& r) {
   std::string text = fmt::format("\n[[rewrite]]\nkind = \"{}\"\nnodes = {}\n", engine::name(r.kind), quoted_text(r.nodes));
   if (r.kind == engine::Rewrite::Kind::rescale) text += fmt::format("factor = {}\n", to_toml(KeyValue(r.factor)));
+  if (r.kind == engine::Rewrite::Kind::clamp) text += fmt::format("limit = {}\n", to_toml(KeyValue(r.limit)));
   return text;
 }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "engine/data/checksums.h"
 #include "engine/data/durable_file.h"
 #include "engine/train/weights.h"
 #include "kernels/error.h"
@@ -41,6 +42,7 @@ void refuse_another(const engine::TensorFile& file, const std::string& path, con
 
 WeightsOfRun from_checkpoint(const std::string& path, const reports::RunRecord& run) {
   engine::TensorFile file = engine::read_safetensors(path);
+  engine::check_checksums(file, path);
   refuse_another(file, path, run, false);
   const auto names = nlohmann::json::parse(said(file, Checkpoints::weights_key), nullptr, false);
   if (!names.is_array())
@@ -66,6 +68,7 @@ std::int64_t KeptWeights::save(const CheckpointLabel& label, const std::string& 
                    {"seed", fmt::format("{}", label.seed)},
                    {"step", fmt::format("{}", state.iteration)},
                    {"started", started}};
+  engine::add_checksums(file);
   return engine::write_safetensors(path(label.mode, static_cast<std::int64_t>(label.seed)), file);
 }
 
@@ -87,6 +90,7 @@ WeightsOfRun weights_of_run(const std::string& run_file, const reports::RunRecor
   WeightsOfRun weights;
   if (fs::exists(kept, error) && (ended || !checkpoints.has(run.id))) {
     weights.file = engine::read_safetensors(kept);
+    engine::check_checksums(weights.file, kept);
     refuse_another(weights.file, kept, run, said(weights.file, "started") != run.started);
     weights.step = number(said(weights.file, "step"));
     weights.final = true;

@@ -62,13 +62,13 @@ void check_range(const Key& key, const KeyValue& value, const std::string& where
   if (key.type != KeyType::integer && key.type != KeyType::number) return;
   const double number =
       key.type == KeyType::integer ? static_cast<double>(std::get<std::int64_t>(value)) : std::get<double>(value);
+  if (!std::isfinite(number))
+    throw UsageError(fmt::format("{}: {} = {} is no finite number: it takes {}", where, key.name, describe_value(value), describe_type(key)));
   const Range& r = key.range;
   const bool inside = (number > r.least || (r.least_allowed && number == r.least)) &&
-                      (number < r.greatest || (r.greatest_allowed && number == r.greatest)) && std::isfinite(number);
+                      (number < r.greatest || (r.greatest_allowed && number == r.greatest));
   if (inside) return;
-  const std::string limits = describe(r);
-  throw UsageError(fmt::format("{}: {} = {} is out of range: it must be {}", where, key.name, describe_value(value),
-                               limits.empty() ? "finite" : limits));
+  throw UsageError(fmt::format("{}: {} = {} is out of range: it must be {}", where, key.name, describe_value(value), describe(r)));
 }
 
 void check_choice(const Key& key, const KeyValue& value, const std::string& where) {

@@ -4,6 +4,7 @@
 #include "engine/precision/mode.h"
 #include "kernels/error.h"
 #include "profiler/experiment/keys.h"
+#include "profiler/experiment/make_device.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -75,6 +76,17 @@ Key timing_key() {
   return key;
 }
 
+Key device_key() {
+  Key key = text_key("run.device", "where it runs: auto (a GPU that can be used, else the CPU), cpu, cuda, cuda:1 …", {},
+                     [](Experiment& e) { return &e.run.device; });
+  const auto plain = key.set;
+  key.set = [plain](Experiment& e, const KeyValue& value) {
+    parse_device(std::get<std::string>(value));
+    plain(e, value);
+  };
+  return key;
+}
+
 Key output_key() {
   Key key = text_key("run.output", "the run file; without it a name made from model and time", {},
                      [](Experiment& e) { return &e.run.output; });
@@ -104,7 +116,7 @@ std::vector<Key> data_and_run_keys() {
                   [](Experiment& e) { return &e.run.seeds; }),
       integer_key("run.seed", "the first seed", between(0, 0x1p53), [](Experiment& e) { return &e.run.seed; }),
       timing_key(),
-      text_key("run.device", "where it runs", {"cpu"}, [](Experiment& e) { return &e.run.device; }),
+      device_key(),
       integer_key("run.threads", "threads of the CPU; 0: all processors this process may use", between(0, 4096),
                   [](Experiment& e) { return &e.run.threads; }),
       integer_key("run.checkpoint_every", "steps between checkpoints, for --resume; 0: every 30 seconds; -1: none", between(-1, 0x1p53),

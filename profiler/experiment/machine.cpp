@@ -18,6 +18,7 @@
 #include <sstream>
 
 #include "profiler/experiment/json_text.h"
+#include "profiler/experiment/make_device.h"
 #include "profiler/version.h"
 
 namespace ulpscope::profiler {
@@ -98,7 +99,8 @@ json environment() {
   return all;
 }
 
-json modes_json(const char* (*how)(const engine::Mode&)) {
+template <class How>
+json modes_json(How how) {
   json list = json::array();
   for (const engine::Mode& mode : engine::modes()) list.push_back({{"mode", mode.name}, {"runs", how(mode)}});
   return list;
@@ -109,11 +111,16 @@ json modes_json(const char* (*how)(const engine::Mode&)) {
 bool native_on_cpu(const engine::Mode& mode) { return mode.lower == Format::fp32 && !mode.tf32; }
 
 reports::Provenance time_provenance(const Device& device, const engine::Mode& mode) {
-  const bool native = device.description().kind != DeviceKind::cpu || native_on_cpu(mode);
+  const DeviceDescription& d = device.description();
+  bool native = native_on_cpu(mode);
+  if (d.kind == DeviceKind::cuda) {   // "sm_90"
+    const int capability = std::atoi(d.instruction_set.c_str() + 3);
+    native = on_gpu(mode, capability / 10, capability % 10) != HowItRuns::emulated;
+  }
   return native ? reports::Provenance::measured : reports::Provenance::emulated;
 }
 
-json devices_json(const Device& cpu, const GpuSearch& gpus) {
+json devices_json(const Device& cpu, const GpuSearch& gpus, const CudaModuleState& module) {
   const DeviceDescription& description = cpu.description();
   json all;
   all["cpu"] = {
@@ -127,17 +134,17 @@ json devices_json(const Device& cpu, const GpuSearch& gpus) {
     list.push_back({{"name", gpu.name},
                     {"compute_capability", fmt::format("{}.{}", gpu.major, gpu.minor)},
                     {"memory_bytes", gpu.memory_bytes},
-                    {"modes", modes_json([](const engine::Mode&) { return "absent"; })}});
+                    {"modes", modes_json([&](const engine::Mode& mode) { return module.loaded ? name(on_gpu(mode, gpu.major, gpu.minor)) : "absent"; })}});
   }
-  all["cuda"] = {{"build_runs_cuda", gpus.build_runs_cuda},
+  all["cuda"] = {{"module", {{"loaded", module.loaded}, {"problem", module.problem}, {"runtime_version", module.runtime_version}, {"architectures", module.architectures}}},
                  {"driver_found", gpus.driver_found},
                  {"driver_cuda_version", gpus.driver_version.empty() ? json(nullptr) : json(gpus.driver_version)},
                  {"gpus", list},
-                 {"reasons", gpus.reasons}};
+                 {"reasons", why_no_gpu(gpus, module, 0)}};
   return all;
 }
 
-reports::MachineRecord machine_record(const Device& device, const GpuSearch& gpus, reports::MachineId id) {
+reports::MachineRecord machine_record(const Device& device, const GpuSearch& gpus, const CudaModuleState& module, reports::MachineId id) {
   reports::MachineRecord machine;
   machine.id = id;
   char host[256] = "";
@@ -147,7 +154,7 @@ reports::MachineRecord machine_record(const Device& device, const GpuSearch& gpu
   machine.instruction_set = device.description().instruction_set;
   machine.cores = processors();
   machine.memory_bytes = memory_info("MemTotal");
-  machine.devices_json = json_text(devices_json(device, gpus));
+  machine.devices_json = json_text(devices_json(device, gpus, module));
   machine.libraries_json = json_text(libraries(device));
   machine.environment_json = json_text(environment());
   return machine;

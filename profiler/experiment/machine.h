@@ -8,6 +8,7 @@
 
 #include "engine/precision/mode.h"
 #include "kernels/device.h"
+#include "kernels/cuda_module.h"
 #include "profiler/experiment/cuda_driver.h"
 #include "reports/run_file/records.h"
 
@@ -20,9 +21,10 @@ bool native_on_cpu(const engine::Mode& mode);
 reports::Provenance time_provenance(const Device& device, const engine::Mode& mode);
 
 /// What `ulpscope devices --json` prints: the CPU and GPUs, each with its modes (native, emulated, absent), and why.
-nlohmann::json devices_json(const Device& cpu, const GpuSearch& gpus);
+nlohmann::json devices_json(const Device& cpu, const GpuSearch& gpus, const CudaModuleState& module);
 
-reports::MachineRecord machine_record(const Device& device, const GpuSearch& gpus, reports::MachineId id);
+/// cpu: the processor, wherever the run is.
+reports::MachineRecord machine_record(const Device& cpu, const GpuSearch& gpus, const CudaModuleState& module, reports::MachineId id);
 
 /// Bytes this process may still use: free memory of the machine, and of its control group if that has a limit.
 std::int64_t free_memory_bytes();

@@ -97,6 +97,38 @@ bool whole(const std::vector<reports::StepRecord>& steps, std::int64_t count) {
   return std::count_if(steps.begin(), steps.end(), [&](const auto& s) { return s.step < count; }) == count;
 }
 
+constexpr std::int64_t steps_at_a_time = 256;   ///< a step can have thousands of rows
+
+/// From the rows themselves, which a kill leaves as they are.
+PastCounts counts_of(const RunFileReader& file, reports::RunId run, std::int64_t kept) {
+  PastCounts counts;
+  for (std::int64_t first = 0; first < kept; first += steps_at_a_time) {
+    const reports::StepRange range{.first = first, .end = std::min(first + steps_at_a_time, kept)};
+    std::set<std::int64_t> observed, shadow;
+    for (const auto& row : file.tensor_stats(run, range)) {
+      if (row.observation == "shadow") {
+        shadow.insert(row.step);
+        continue;
+      }
+      if (row.observation == "sampled") observed.insert(row.step);
+      ++counts.rows;
+    }
+    counts.observed += std::ssize(observed);
+    counts.shadow += std::ssize(shadow);
+    counts.ranges += std::ssize(file.ranges(run, range));
+  }
+  for (const auto& event : file.events(run, {.first = 0, .end = kept})) {
+    const std::string what = event.kind == reports::event_kind::replay ? member(event.detail_json, "what") : "";
+    counts.replays += what == "same" || what == "differs" ? 1 : 0;
+  }
+  for (const auto& note : file.completeness()) {
+    if (note.run != run || note.kind != "note" || note.subject != "checkpoints") continue;
+    counts.checkpoints += note.count.value_or(0);
+    counts.checkpoint_seconds += note.seconds.value_or(0.0);
+  }
+  return counts;
+}
+
 class PastReader {
  public:
   PastReader(const RunFileReader& file, const Runner& runner) : file_(file), runner_(runner), checkpoints_(file.path()) {}
@@ -132,8 +164,10 @@ class PastReader {
   }
 
   void go_on(const RunInfo& run, PastRun& past) {
-    past.state = checkpoints_.load(runner_.label(run));
+    std::string remark;
+    past.state = checkpoints_.load(runner_.label(run), &remark);
     const std::string who = fmt::format("{}, seed {}", run.mode.name, run.seed);
+    if (!remark.empty()) past_.remarks.push_back(fmt::format("{}: {}", who, remark));
     const std::vector<reports::StepRecord> steps = file_.steps(run.id);
     if (past.state && !whole(steps, past.state->iteration)) {
       past_.remarks.push_back(fmt::format("{}: rows of steps before its checkpoint are missing: it begins again", who));
@@ -151,6 +185,7 @@ class PastReader {
       past.watch.see(step.step, *step.loss, step.skipped, false);
       past.replays.wanted(static_cast<float>(*step.loss), step.finite);
     }
+    if (kept > 0) past.counts = counts_of(file_, run.id, kept);
     past_.rewind.runs.push_back({run.id, kept});
   }
 

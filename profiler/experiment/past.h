@@ -14,11 +14,20 @@
 
 namespace ulpscope::profiler {
 
+/// What the notes at the run's end count, of the steps that are kept.
+struct PastCounts {
+  std::int64_t observed = 0, replays = 0, rows = 0, shadow = 0;
+  std::int64_t ranges = 0;
+  std::int64_t checkpoints = 0;   ///< these two as the note said that the last end left; a kill leaves none
+  double checkpoint_seconds = 0.0;
+};
+
 struct PastRun {
   reports::RunRecord record;
   std::optional<engine::TrainerState> state;   ///< of its last checkpoint; none: it begins again
   DivergenceWatch watch;                       ///< as after the steps that are kept
   ReplayPolicy replays;                        ///< likewise
+  PastCounts counts;                           ///< likewise
   std::int64_t peak_bytes = 0;                 ///< of a run that ended
 
   /// Nothing is left to do: it finished, or training itself came to an end. One that broke off (no memory, say) has its

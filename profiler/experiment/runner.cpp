@@ -15,12 +15,15 @@
 #include "profiler/experiment/keys.h"
 #include "profiler/experiment/load_data.h"
 #include "profiler/experiment/machine.h"
+#include "profiler/experiment/make_device.h"
 #include "profiler/experiment/observe.h"
 #include "profiler/experiment/past.h"
 #include "profiler/experiment/run_record.h"
 #include "profiler/experiment/single_run.h"
 #include "profiler/experiment/timing.h"
 #include "profiler/probes/completeness.h"
+#include "profiler/probes/shadow.h"
+#include "profiler/trace/nvtx_ranges.h"
 #include "reports/export/numbers.h"
 
 namespace ulpscope::profiler {
@@ -45,7 +48,7 @@ std::vector<std::string> size_keys(const Experiment& experiment) {
 struct Runner::State {
   explicit State(const Experiment& e)
       : experiment(e),
-        device(make_cpu_device({.threads = static_cast<int>(e.run.threads), .instruction_set = {}})),
+        device(make_device(e.run.device, static_cast<int>(e.run.threads))),
         dataset(load_data(experiment)) {
     const engine::Model model = engine::build_model(experiment.model, e.train.batch, true);
     for (const std::string& name : e.run.modes) {
@@ -144,15 +147,17 @@ void Runner::check_memory(std::int64_t free_bytes) const {
   std::string mode;
   for (std::size_t i = 0; i < state_->plans.size(); ++i) {
     const engine::MemoryPlan& memory = state_->plans[i].memory;
-    const std::int64_t bytes = memory.persistent_bytes + memory.arena_bytes;
+    std::int64_t bytes = memory.persistent_bytes + memory.arena_bytes;
+    if (state_->experiment.observe.shadow)
+      bytes += Shadow::planned_bytes(*state_->device, state_->plans[i], {state_->experiment.model, state_->modes[i], state_->experiment.train, 0});
     if (bytes <= most) continue;
     most = bytes;
     mode = state_->modes[i].name;
   }
   if (most <= free_bytes) return;
   throw UsageError(fmt::format(
-      "a step in {} needs {} of memory, and {} are free: lower train.batch (now {}) or the model's size ({})", mode,
-      reports::bytes_text(static_cast<double>(most)), reports::bytes_text(static_cast<double>(free_bytes)),
+      "a step in {}{} needs {} of memory, and {} are free: lower train.batch (now {}) or the model's size ({})", mode,
+      state_->experiment.observe.shadow ? " and those beside it (observe.shadow)" : "", reports::bytes_text(static_cast<double>(most)), reports::bytes_text(static_cast<double>(free_bytes)),
       state_->experiment.train.batch, fmt::join(size_keys(state_->experiment), ", ")));
 }
 
@@ -166,11 +171,16 @@ std::vector<RunInfo> Runner::runs() const {
 }
 
 reports::MachineRecord Runner::machine() const {
-  return machine_record(*state_->device, find_gpus(this_system()), reports::MachineId{1});
+  const std::unique_ptr<Device> cpu = state_->device->description().kind == DeviceKind::cpu ? nullptr : make_cpu_device();
+  return machine_record(cpu ? *cpu : *state_->device, find_gpus(this_system()), cuda_module().state(), reports::MachineId{1});
 }
 
 reports::RunRecord Runner::record_now() const {
   return run_record(state_->experiment, state_->run_info(0, 0), *state_->device, *state_->dataset, state_->plans.front());
+}
+
+std::vector<reports::Record> Runner::beginning(const std::string& command_line) const {
+  return {experiment_record(state_->experiment, command_line), machine()};
 }
 
 CheckpointLabel Runner::label(const RunInfo& run) const {
@@ -199,13 +209,14 @@ void take_end(const RunInfo& run, const RunEnd& end, Outcome& outcome) {
   outcome.failures.push_back(fmt::format("{}, seed {}: {}", run.mode.name, run.seed, end.message));
 }
 
-void record_beginning(const Experiment& experiment, const Runner& runner, const Past* past, const std::string& command_line,
+void record_beginning(const Runner& runner, const Past* past, const std::string& command_line,
                       reports::RunFileWriter& writer) {
   const Sink sink = [&writer](reports::Record record) { writer.push(std::move(record)); };
-  if (past == nullptr) writer.push(experiment_record(experiment, command_line));
-  if (past == nullptr || !past->differences.empty()) {
+  if (past == nullptr && !writer.begun())
+    for (reports::Record& record : runner.beginning(command_line)) writer.push(std::move(record));
+  if (past != nullptr && !past->differences.empty()) {
     reports::MachineRecord machine = runner.machine();
-    if (past != nullptr) machine.id = past->machine;
+    machine.id = past->machine;
     writer.push(machine);
   }
   if (past != nullptr)
@@ -227,7 +238,7 @@ Outcome Runner::run(reports::RunFileWriter& writer, Watcher& watcher, const std:
     checkpoints.clear();
     KeptWeights(writer.path()).clear();
   }
-  record_beginning(s.experiment, *this, past, command_line, writer);
+  record_beginning(*this, past, command_line, writer);
 
   FaultWarning fault_warning(writer, watcher);
   const std::function<bool()> stop_or_go_on = [&] {
@@ -275,9 +286,10 @@ Outcome Runner::run(reports::RunFileWriter& writer, Watcher& watcher, const std:
   for (auto& mode : course.timed)
     if (mode) timing.modes.push_back(std::move(*mode));
   if (!outcome.interrupted && timing.steps > 0 && !timing.modes.empty()) {
+    const NvtxRange range(nvtx::Category::phase, "timing");
     Faults faults;
     writer.flush();
-    timing.free_bytes = free_memory_bytes() / 10 * 9;  // some is left to others
+    timing.free_bytes = s.device->free_bytes().value_or(free_memory_bytes()) / 10 * 9;  // some is left to others
     if (!time_modes(timing, sink, watcher, faults, stop)) outcome.interrupted = true;
     if (faults.count() > 0) record_note(sink, std::nullopt, "timing", faults.first());
   }

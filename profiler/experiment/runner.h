@@ -77,6 +77,9 @@ class Runner {
   /// The run file's name, as the recorded experiment says it.
   void set_output(const std::string& path);
 
+  /// What a run file begins with, for WriterOptions::first; a file that was begun without it gets it from run().
+  std::vector<reports::Record> beginning(const std::string& command_line) const;
+
   /// stop: asked after every step and between the batches of an evaluation; true ends the run, and the file is complete so far.
   /// past: of a run file that is gone on with (past.h); its `rewind` has to be among the writer's options. Runs that ended are
   /// left as they are. Checkpoints lie beside the run file until everything has ended.

@@ -18,7 +18,9 @@
 #include "profiler/probes/recorder.h"
 #include "profiler/probes/shadow.h"
 #include "profiler/probes/tensor_probe.h"
+#include "profiler/trace/kernel_run.h"
 #include "profiler/trace/node_clock.h"
+#include "profiler/trace/nvtx_ranges.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -32,6 +34,11 @@ double seconds_since(Clock::time_point begin) { return std::chrono::duration<dou
 
 Checkpointer::Checkpointer(const RunContext& context, CheckpointLabel label, Faults& faults)
     : context_(context), label_(std::move(label)), faults_(faults) {}
+
+void Checkpointer::resume(std::int64_t saved, double seconds) {
+  saved_ = saved;
+  seconds_ = seconds;
+}
 
 void Checkpointer::save_if_due(const engine::Trainer& trainer) {
   const std::int64_t every = context_.experiment.run.checkpoint_every;
@@ -72,7 +79,7 @@ void Checkpointer::record() const {
   record.count = saved_;
   record.seconds = seconds_;
   record.provenance = reports::Provenance::measured;
-  record.detail = fmt::format("written, the last one of {} bytes{}", bytes_, warned_ ? "; some could not be" : "");
+  record.detail = fmt::format("written{}{}", bytes_ > 0 ? fmt::format(", the last one of {} bytes", bytes_) : "", warned_ ? "; some could not be" : "");
   context_.writer.push(record);
 }
 
@@ -89,6 +96,7 @@ RunEnd SingleRun::run(const engine::TrainerSetup& setup, RecordedPlan& plan) {
   record_.seed = static_cast<std::int64_t>(run_.seed);
   record_.started = past_ != nullptr ? past_->record.started : utc_now();
   faults_.guard("progress", [&] { context_.watcher.run_begin(run_); });
+  const NvtxRange range(nvtx::Category::run, fmt::format("{}, seed {}", run_.mode.name, run_.seed));
   RunEnd end;
   try {
     end = train(setup, plan);
@@ -132,6 +140,7 @@ RunEnd SingleRun::train(const engine::TrainerSetup& setup, RecordedPlan& plan) {
   if (past_ != nullptr && past_->state) {
     trainer.restore(*past_->state);
     recorder.resume(past_->watch);
+    checkpointer_.resume(past_->counts.checkpoints, past_->counts.checkpoint_seconds);
   }
   TensorProbe probe(topics, trainer.plan().graph, sink_, faults_, run_.id);
   std::unique_ptr<Shadow> shadow;
@@ -142,19 +151,31 @@ RunEnd SingleRun::train(const engine::TrainerSetup& setup, RecordedPlan& plan) {
   std::optional<RangeProbe> ranges;
   if (context_.experiment.observe.ranges)
     ranges.emplace(topics, trainer.plan().graph, trainer.plan().loss, sink_, faults_, run_.id);
+  if (past_ != nullptr) {
+    const PastCounts& before = past_->counts;
+    probe.resume(before.observed, before.replays, before.rows);
+    if (shadow != nullptr) shadow->resume(before.shadow);
+    if (ranges) ranges->resume(before.ranges);
+  }
   ReplayPolicy replays = past_ != nullptr ? past_->replays : ReplayPolicy{};
   trainer.observe(observation(context_.experiment.observe, replays));
+  const NvtxRange range(nvtx::Category::phase, "training");
+  const NvtxRanges ranges_of_steps(topics, trainer.plan().graph);
   NodeClock clock(topics, faults_, trainer.plan().graph.node_count(), run_.steps > 1 ? 1 : 0);
+  const std::int64_t first_step = trainer.iteration();
+  RunTrace trace(context_.device, topics, faults_, first_step, run_.steps);
   const Clock::time_point begin = Clock::now();
   const RunEnd end = steps(trainer, recorder, begin);
   if (end.status != RunStatus::interrupted) keep_weights(trainer);
-  cost_ = {seconds_since(begin), recorder.own_seconds(), clock.own_seconds(), recorder.steps(), clock.sampled_steps()};
+  cost_ = {seconds_since(begin), recorder.own_seconds(), clock.own_seconds(), recorder.steps(), clock.sampled_steps(), first_step};
 
   std::map<std::string, std::int64_t> bytes = trainer.memory_by_category();
   if (shadow != nullptr) bytes["observation"] += shadow->device_bytes();
   ledger.record_peak(bytes);
   peak_bytes_ = ledger.peak_bytes();
+  faults_.guard("kernel trace", [&] { trace.record(sink_, run_.id, begin); });
   faults_.guard("node clock", [&] {
+    if (trace.of_gpu()) return;
     for (auto& timing : clock.timings(run_.id, time_provenance(context_.device, run_.mode))) sink_(timing);
   });
   faults_.guard("completeness", [&] {
@@ -220,6 +241,7 @@ bool SingleRun::evaluation_due(std::int64_t steps_done) const {
 }
 
 bool SingleRun::evaluate(engine::Trainer& trainer, std::int64_t steps_done) {
+  const NvtxRange range(nvtx::Category::phase, "evaluation");
   const Clock::time_point begin = Clock::now();
   const engine::Trainer::Evaluation evaluation = trainer.evaluate(context_.stop);
   if (evaluation.stopped) return false;

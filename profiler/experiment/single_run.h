@@ -44,6 +44,8 @@ class Checkpointer {
 
   Checkpointer(const RunContext& context, CheckpointLabel label, Faults& faults);
 
+  /// Goes on where another one stopped, for what record() says.
+  void resume(std::int64_t saved, double seconds);
   void save_if_due(const engine::Trainer& trainer);
   /// Where rows of the steps so far cannot be written, or the checkpoint itself, the last one stays; said once.
   void save(const engine::Trainer& trainer);

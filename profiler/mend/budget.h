@@ -19,6 +19,7 @@ class Budget {
 
   double spent() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
   bool interrupted() const { return interrupted_ && interrupted_(); }
+  double left() const { return over() ? 0.0 : seconds_ - spent(); }
   bool over() const { return interrupted() || spent() >= seconds_; }
   /// Why there is no more: "the budget of 5 min was spent", "it was interrupted".
   std::string why() const;

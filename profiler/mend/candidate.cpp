@@ -17,6 +17,7 @@ std::vector<Candidate> candidates(const Ground& ground) {
   add_node_changes(ground, list);
   add_settings(ground, list);
   add_rewrites(ground, list);
+  add_training(ground, list);
   std::stable_sort(list.begin(), list.end(), [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
   return list;
 }

@@ -18,6 +18,9 @@ struct Candidate {
   std::function<void(Experiment&)> apply{};   ///< none: it cannot be made
   std::string impossible{};   ///< why not
   std::vector<Fault> targets{};   ///< what it is for
+  bool whole = false;       ///< run as far as the recording goes: a later step may refute it
+  bool no_skips = false;    ///< a step that is skipped refutes it: nothing comes down to a scale that fits
+  std::string ladder{};     ///< of those of one name only the first that helps is wanted
 };
 
 /// All but "keep in fp32", which is searched for (keep_fp32.h); ordered by cost. What several causes ask for is there once.
@@ -33,5 +36,7 @@ void add_rewrites(const Ground& ground, std::vector<Candidate>& list);          
 void add_settings(const Ground& ground, std::vector<Candidate>& list);           // candidate_settings.cpp
 /// Overrides and epsilons of single nodes.
 void add_node_changes(const Ground& ground, std::vector<Candidate>& list);       // candidate_nodes.cpp
+/// What changes the training itself: learning rate, weight decay, micro-batches.
+void add_training(const Ground& ground, std::vector<Candidate>& list);           // candidate_training.cpp
 
 }  // namespace ulpscope::profiler

@@ -79,6 +79,30 @@ void vanishing_constants(const engine::Graph& model, engine::ValueId value, int 
   for (const engine::ValueId input : model.node(v.producer).inputs) vanishing_constants(model, input, depth - 1, names);
 }
 
+/// Which input of the node must not be 0; none: another operation.
+std::optional<std::size_t> divisor(const engine::Node& node) {
+  if (node.op->name == "log" || node.op->name == "sqrt") return 0;
+  if (node.op->name == "div") return 1;
+  return std::nullopt;
+}
+
+/// A constant that is added to what an operation of the model must not find to be 0.
+void add_constant(Experiment& e, const std::string& name, std::size_t input) {
+  std::vector<engine::GraphNode>& nodes = std::get<engine::GraphConfig>(e.model).nodes;
+  const auto node = std::find_if(nodes.begin(), nodes.end(), [&](const engine::GraphNode& n) { return n.name == name; });
+  if (node == nodes.end() || input >= node->inputs.size()) return;
+  engine::GraphNode constant, sum;
+  constant.name = name + ".epsilon";
+  constant.op = "constant";
+  constant.shape = {1};
+  constant.init = {.kind = engine::Numbers::Kind::constant, .low = raised_epsilon, .list = {}, .path = {}};
+  sum.name = name + ".above_zero";
+  sum.op = "add";
+  sum.inputs = {node->inputs[input], constant.name};
+  node->inputs[input] = sum.name;
+  nodes.insert(node, {std::move(constant), std::move(sum)});
+}
+
 /// In a model given node by node; others have their epsilons built in.
 void raise_epsilon(const Ground& ground, const Cause& cause, std::vector<Candidate>& list) {
   if (!std::holds_alternative<engine::GraphConfig>(ground.experiment().model)) return;
@@ -97,6 +121,14 @@ void raise_epsilon(const Ground& ground, const Cause& cause, std::vector<Candida
     }
     std::vector<std::string> constants;
     for (const engine::ValueId input : node.inputs) vanishing_constants(ground.model(), input, way_to_epsilon, constants);
+    if (const auto input = divisor(node); constants.empty() && input && cause.kind == Kind::zero_divisor) {
+      c.change = fmt::format("add {:g} to what {} takes: changes the result", raised_epsilon, name);
+      c.cost = 1;
+      c.ulpscope = fmt::format("[[node]] '{0}.epsilon' (constant, init = {1:g}), added to input {2} of '{0}'", name, raised_epsilon, *input + 1);
+      c.settings = "PyTorch: x / (y + eps), log(x + eps), sqrt(x + eps)";
+      c.apply = [name, at = *input](Experiment& e) { add_constant(e, name, at); };
+      add_candidate(list, std::move(c));
+    }
     if (constants.empty()) continue;
     c.change = fmt::format("raise the constant '{}' to {:g}", constants.front(), raised_epsilon);
     c.ulpscope = fmt::format("init = {:g} in node '{}'", raised_epsilon, constants.front());

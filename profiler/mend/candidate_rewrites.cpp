@@ -25,9 +25,10 @@ class Proposal {
  public:
   Proposal(const Ground& ground, Rewrite::Kind kind) : ground_(ground), kind_(kind) {}
 
-  /// wanted: the diagnosis speaks of it, so that a refusal is worth telling.
-  void add(const Fault& fault, const std::string& node, double factor, bool wanted) {
-    Rewrite rewrite{.kind = kind_, .nodes = node, .factor = factor, .where = {}};
+  /// number: rescale: its factor; clamp: its limit. wanted: the diagnosis speaks of it, so that a refusal is worth telling.
+  void add(const Fault& fault, const std::string& node, double number, bool wanted) {
+    Rewrite rewrite{.kind = kind_, .nodes = node, .where = {}};
+    (kind_ == Rewrite::Kind::clamp ? rewrite.limit : rewrite.factor) = number;
     try {
       engine::rewrite(ground_.model(), {rewrite}, true);
     } catch (const Error& error) {
@@ -49,7 +50,8 @@ class Proposal {
     for (const Rewrite& r : rewrites_) {
       nodes.push_back(r.nodes);
       c.ulpscope += fmt::format("{}[[rewrite]] kind = \"{}\", nodes = \"{}\"{}", c.ulpscope.empty() ? "" : "; ", engine::name(kind_), r.nodes,
-                                kind_ == Rewrite::Kind::rescale ? fmt::format(", factor = {:g}", r.factor) : "");
+                                kind_ == Rewrite::Kind::rescale ? fmt::format(", factor = {:g}", r.factor)
+                                : kind_ == Rewrite::Kind::clamp ? fmt::format(", limit = {:.9g}", r.limit) : "");
     }
     if (rewrites_.empty()) {
       c.change = fmt::format("{}", fmt::format(fmt::runtime(change), "these nodes"));
@@ -71,9 +73,9 @@ class Proposal {
 
 /// The power of two that brings the greatest magnitude below the limit; nothing if it is not known.
 std::optional<double> factor_for(const Cause& cause) {
-  const auto fact = std::find_if(cause.facts.begin(), cause.facts.end(), [](const reports::Fact& f) { return f.key == "greatest_magnitude"; });
+  const reports::Fact* fact = find_fact(cause, "greatest_magnitude");
   const auto format = parse_format(cause.format);
-  if (fact == cause.facts.end() || !fact->value || !std::isfinite(*fact->value) || !format) return std::nullopt;
+  if (fact == nullptr || !fact->value || !std::isfinite(*fact->value) || !format) return std::nullopt;
   const double k = std::ceil(std::log2(*fact->value / (fill_at_most * info(*format).max_finite)));
   return std::exp2(-std::clamp(k, 1.0, 100.0));
 }
@@ -86,7 +88,7 @@ const reports::Remedy* remedy(const Cause& cause, std::string_view kind) {
 }  // namespace
 
 void add_rewrites(const Ground& ground, std::vector<Candidate>& list) {
-  Proposal scores(ground, Rewrite::Kind::scale_before_product), masks(ground, Rewrite::Kind::boolean_mask), large(ground, Rewrite::Kind::rescale);
+  Proposal scores(ground, Rewrite::Kind::scale_before_product), masks(ground, Rewrite::Kind::boolean_mask), large(ground, Rewrite::Kind::rescale), clamped(ground, Rewrite::Kind::clamp);
   std::string scores_settings, masks_settings;
   for (const Cause* cause : ground.causes()) {
     const Fault fault = fault_of(*cause);
@@ -103,9 +105,13 @@ void add_rewrites(const Ground& ground, std::vector<Candidate>& list) {
       const auto factor = cause->kind == Kind::activation_too_large && node == cause->node ? factor_for(*cause) : std::nullopt;
       if (factor) large.add(fault, node, *factor, false);
     }
+    const auto format = parse_format(cause->format);
+    if (const std::string maker = ground.maker(cause->node); cause->kind == Kind::activation_too_large && !maker.empty() && format)
+      clamped.add(fault, maker, info(*format).max_finite, false);
   }
   scores.finish(1, "scale before the product: the factor after {} goes to its first operand", scores_settings, list);
   masks.finish(1, "a boolean mask: {} fills what is masked instead of adding to it", masks_settings, list);
+  clamped.finish(4, "clamp {} to the largest finite number of its format: changes the result", "PyTorch: torch.clamp(x, min=-m, max=m), m = torch.finfo(x.dtype).max", list);
   large.finish(1, "compute {} times a power of two; what reads it gives it back: exact", "PyTorch: (x * 2**-k) @ w, and * 2**k after the next linear operation", list);
 }
 

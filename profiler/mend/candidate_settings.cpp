@@ -53,6 +53,12 @@ double whole_power(double value) {
   return std::fabs(value / power - 1.0) < 1e-5 ? power : value;
 }
 
+/// "65536", "2^-26".
+std::string scale_words(double scale) {
+  const double exponent = std::log2(scale);
+  return exponent == std::floor(exponent) && (exponent < -3.0 || exponent > 20.0) ? fmt::format("2^{:g}", exponent) : fmt::format("{:g}", scale);
+}
+
 double first_scale(const Experiment& e) { return static_cast<double>(scaling::initial_state(e.train.scaler).scale); }
 
 class Settings {
@@ -68,6 +74,7 @@ class Settings {
   void of_unknown(const Cause& cause) {
     if (const std::string mode = bf16_instead(ground_.mode()); !mode.empty()) bf16(cause, "");
     if (scales()) scale(cause, std::max(first_scale(ground_.experiment()) * scale_step, 1.0), "");
+    if (ground_.mode() == "fp32") return;
     add(cause, {.kind = "fp32", .change = "train in fp32", .cost = 5, .ulpscope = "run.modes=fp32", .apply = [](Experiment& e) { set_mode(e, "fp32"); }});
   }
 
@@ -76,15 +83,25 @@ class Settings {
     bf16(cause, "Hugging Face: bf16=True, fp16=False; PyTorch: torch.autocast(\"cuda\", dtype=torch.bfloat16), no GradScaler; DeepSpeed: \"bf16\": {\"enabled\": true}");
   }
 
-  /// One scale for the whole run, in the middle of the window.
+  /// One scale for the whole run, inside the window of everything that was observed; below 1 only where it has to be.
   void of_window(const Cause& cause) {
-    const auto& window = ground_.found().window;
-    if (!window || !window->exists() || !scales()) return;
-    const auto usable = [](const reports::Number& scale) { return scale && *scale > 0.0 && std::isfinite(*scale); };
-    if (!usable(window->model.lowest) || !usable(window->model.highest)) return;
-    const double value = std::exp2(std::floor(0.5 * (std::log2(*window->model.lowest) + std::log2(*window->model.highest))));
-    Candidate c{.kind = "scale_fixed", .change = fmt::format("a fixed loss scale of {}, in the middle of the window {} to {}", value, *window->model.lowest, *window->model.highest)};
+    if (!scales()) return;
+    const ScaleLimits limits = joined(ground_.around().scale, ground_.found().window);
+    if (!limits.highest || !std::isfinite(*limits.highest)) return;
+    Candidate c{.kind = "scale_fixed", .whole = true, .no_skips = true};
+    if (!(*limits.highest > 0.0) || !limits.open()) {
+      c.change = "a fixed loss scale";
+      c.impossible = *limits.highest > 0.0
+                         ? fmt::format("no one scale suits every observed step: at least {}, so that gradients are kept, at most {}: {}",
+                                       scale_words(*limits.lowest), scale_words(*limits.highest), limits.highest_why)
+                         : fmt::format("no scale is low enough: {}", limits.highest_why);
+      return add(cause, std::move(c));
+    }
+    const double least = std::max(limits.lowest.value_or(0.0), std::min(1.0, *limits.highest));
+    const double value = std::exp2(std::floor(0.5 * (std::log2(least) + std::log2(*limits.highest))));
     if (value > 0x1p127) return;
+    c.change = fmt::format("a fixed loss scale of {}, inside the window of all observed steps ({} to {})", value,
+                           limits.lowest ? scale_words(*limits.lowest) : "any", scale_words(*limits.highest));
     c.ulpscope = fmt::format("train.scaler.fixed={}", value);
     c.settings = fmt::format("DeepSpeed: \"fp16\": {{\"loss_scale\": {}}}; PyTorch: (loss * {}).backward(), gradients divided by it", value, value);
     c.apply = [value](Experiment& e) { e.train.scaler = scaling::FixedScaling{static_cast<float>(value)}; };
@@ -126,6 +143,9 @@ class Settings {
         {"schedule_counts", [](Settings& s, const Cause& c, const Remedy& r) {
            s.plain(c, r, "move the schedule with applied steps only", "train.schedule_counts=applied", [](Experiment& e) { e.train.schedule_counts = engine::ScheduleCounts::applied; });
          }},
+        {"inject", [](Settings& s, const Cause& c, const Remedy& r) {
+           s.plain(c, r, "leave the [[inject]] tables out", "without [[inject]]", [](Experiment& e) { e.train.injections.clear(); });
+         }},
         {"policy", [](Settings& s, const Cause& c, const Remedy& r) {
            s.plain(c, r, "cap the loss scale at 2^24", "train.scaler.policy=apex", [](Experiment& e) { e.train.scaler = scaling::ApexScaler{}; });
          }},
@@ -151,9 +171,12 @@ class Settings {
 
   bool scales() const { return ground_.found().run.loss_scaling != "none" && !ground_.found().run.loss_scaling.empty(); }
 
+  /// fp16_pure has a scaler only if it is asked for.
+  std::string also_pure() const { return ground_.mode() == "fp16_pure" && !scales() ? ", train.scale_pure=true" : ""; }
+
   void bf16(const Cause& cause, const std::string& settings) {
     const std::string mode = bf16_instead(ground_.mode());
-    if (mode.empty()) return;
+    if (mode.empty() || beyond_fp32(cause)) return;
     Candidate c{.kind = "bf16", .change = fmt::format("train in {} instead of {}", mode, ground_.mode()), .cost = 3, .ulpscope = "run.modes=" + mode, .settings = settings};
     c.apply = [mode](Experiment& e) { set_mode(e, mode); };
     add(cause, std::move(c));
@@ -163,9 +186,13 @@ class Settings {
     const bool fixed = std::holds_alternative<scaling::FixedScaling>(ground_.experiment().train.scaler);
     if (value == first_scale(ground_.experiment()) || value > 0x1p127) return;
     Candidate c{.kind = "scale", .change = fixed ? fmt::format("a fixed loss scale of {}", value) : fmt::format("begin with a loss scale of {}", value)};
-    c.ulpscope = fmt::format("{}={}", fixed ? "train.scaler.fixed" : "train.scaler.init", value);
+    c.ulpscope = fmt::format("{}={}{}", fixed ? "train.scaler.fixed" : "train.scaler.init", value, also_pure());
     c.settings = settings;
-    c.apply = [value](Experiment& e) { e.train.scaler = beginning_with(e.train.scaler, static_cast<float>(value)); };
+    c.whole = c.no_skips = fixed;
+    c.apply = [value](Experiment& e) {
+      e.train.scaler = beginning_with(e.train.scaler, static_cast<float>(value));
+      e.train.scale_pure = true;
+    };
     add(cause, std::move(c));
   }
 
@@ -177,7 +204,7 @@ class Settings {
   }
 
   void scaler(const Cause& cause, const std::string& settings) {
-    Candidate c{.kind = "scaler", .change = "the dynamic loss scaler with PyTorch's defaults", .cost = 1, .ulpscope = "train.scaler.policy=pytorch", .settings = settings};
+    Candidate c{.kind = "scaler", .change = "the dynamic loss scaler with PyTorch's defaults", .cost = 1, .ulpscope = "train.scaler.policy=pytorch" + also_pure(), .settings = settings};
     c.apply = [](Experiment& e) {
       e.train.scaler = scaling::PytorchScaler{};
       e.train.scale_pure = true;
@@ -189,9 +216,13 @@ class Settings {
     const std::string mode = with_masters(ground_.mode());
     if (mode.empty()) return;
     Candidate c{.kind = "master_weights", .change = fmt::format("keep fp32 master weights: train in {} instead of {}", mode, ground_.mode()), .cost = remedy.cost};
-    c.ulpscope = "run.modes=" + mode;
+    const bool widen = !ground_.experiment().train.weights.empty();   // whose fp32 values are lost
+    c.ulpscope = "run.modes=" + mode + (widen ? ", train.widen=true" : "");
     c.settings = remedy.settings;
-    c.apply = [mode](Experiment& e) { set_mode(e, mode); };
+    c.apply = [mode, widen](Experiment& e) {
+      set_mode(e, mode);
+      e.train.widen = e.train.widen || widen;
+    };
     add(cause, std::move(c));
   }
 

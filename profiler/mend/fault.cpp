@@ -56,13 +56,17 @@ Judgement judge(const std::vector<Fault>& targets, const std::vector<Fault>& bef
     else judgement.instead.push_back(fault);
   }
   const bool broke_off = after.run.status == reports::RunStatus::failed && now.empty();
-  judgement.status = still.empty() && judgement.instead.empty() && !broke_off ? reports::MendStatus::verified : reports::MendStatus::refuted;
+  const bool nothing_applied = after.steps > 0 && after.skipped >= after.steps;
+  judgement.status = still.empty() && judgement.instead.empty() && !broke_off && !nothing_applied ? reports::MendStatus::verified : reports::MendStatus::refuted;
   if (!still.empty())
     judgement.why = fmt::format("the fault stays: {}: {}", words(still), still.front().what);
   else if (!judgement.instead.empty())
     judgement.why = fmt::format("the fault is gone, and another came: {}: {}", words(judgement.instead), judgement.instead.front().what);
   else if (broke_off)
     judgement.why = fmt::format("the run failed: {}", after.run.message);
+  else if (nothing_applied)
+    judgement.why = after.steps == 1 ? "the fault does not show, and the one step was skipped: nothing was trained"
+                                     : fmt::format("the fault does not show, and all {} steps were skipped: nothing was trained", after.steps);
   else
     judgement.why = "the fault is gone, and nothing worse came";
   return judgement;

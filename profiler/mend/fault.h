@@ -36,7 +36,7 @@ struct Judgement {
   std::vector<Fault> instead{};     ///< that were not there before
 };
 
-/// verified: none of the targets is there any more, and nothing fatal or damaging came instead.
+/// verified: none of the targets is there any more, nothing fatal or damaging came instead, and a step was applied.
 Judgement judge(const std::vector<Fault>& targets, const std::vector<Fault>& before, const reports::RunDiagnosis& after);
 
 }  // namespace ulpscope::profiler

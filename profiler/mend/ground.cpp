@@ -1,6 +1,7 @@
 #include "profiler/mend/ground.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/graph/operator.h"
 #include "engine/models/models.h"
@@ -16,10 +17,11 @@ void add_name(std::vector<std::string>& names, const std::string& name) {
 
 }  // namespace
 
-Ground::Ground(const Experiment& experiment, const engine::Graph& step, const reports::RunDiagnosis& found)
+Ground::Ground(const Experiment& experiment, const engine::Graph& step, const reports::RunDiagnosis& found, Surroundings around)
     : experiment_(experiment),
       step_(step),
       found_(found),
+      around_(std::move(around)),
       model_(engine::rewrite(engine::build_model(experiment.model, experiment.train.batch, true).graph, experiment.train.rewrites, true)) {}
 
 const engine::Node* Ground::model_node(const std::string& name) const {
@@ -56,6 +58,23 @@ std::vector<std::string> Ground::model_nodes(const std::string& place, const eng
   if (names.empty() && step.contains(place) && !step.value(step.find(place)).producer) collect_readers(step, step.find(place), names);
   return names;
 }
+
+std::string Ground::maker(const std::string& place) const {
+  for (const engine::Node& node : step_.nodes()) {
+    if (node.name != place) continue;
+    if (model_node(node.name) != nullptr) return node.name;
+    const engine::NodeId source = node.op->name == "cast" && node.phase == engine::Phase::forward ? step_.value(node.inputs.front()).producer : engine::NodeId{};
+    return source && model_node(step_.node(source).name) != nullptr ? step_.node(source).name : "";
+  }
+  return "";
+}
+
+const reports::Fact* find_fact(const reports::Cause& cause, std::string_view key) {
+  const auto found = std::find_if(cause.facts.begin(), cause.facts.end(), [&](const reports::Fact& f) { return f.key == key; });
+  return found == cause.facts.end() ? nullptr : &*found;
+}
+
+bool beyond_fp32(const reports::Cause& cause) { return find_fact(cause, "beyond_fp32") != nullptr; }
 
 std::vector<const reports::Cause*> Ground::causes() const {
   std::vector<const reports::Cause*> list;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <map>
 
+#include "engine/graph/operator.h"
+#include "kernels/error.h"
 #include "profiler/mend/smallest_set.h"
 
 namespace ulpscope::profiler {
@@ -56,7 +58,10 @@ class Search {
     result.targets = targets_;
     Nodes nodes = suspects();
     result.nodes = nodes;
-    if (nodes.empty()) return result;
+    if (nodes.empty()) {
+      result.why = "no node of the model has to do with the fault: there is nothing to keep in fp32";
+      return result;
+    }
     bool watched = false;
     for (int growth = 0;; ++growth) {
       const Judged* judged = judge_nodes(nodes);
@@ -67,15 +72,15 @@ class Search {
         return result;
       }
       if (judged->judgement.status == MendStatus::verified) break;
-      Nodes more = at(judged->judgement.instead, judged->trial.step);
-      add_nodes(more, at(faults_of(judged->trial.diagnosis), judged->trial.step));
+      Nodes more = judged->trial ? at(judged->judgement.instead, judged->trial->step) : partners(nodes);
+      if (judged->trial) add_nodes(more, at(faults_of(judged->trial->diagnosis), judged->trial->step));
       bool grown = growth < most_growths && add_nodes(nodes, more);
       if (!grown && !watched) {
         watched = true;
         grown = add_nodes(nodes, on_watch());
       }
       if (grown) continue;
-      result.status = MendStatus::refuted;
+      result.status = judged->trial ? MendStatus::refuted : MendStatus::not_tried;
       result.why = judged->judgement.why;
       result.judgement = judged->judgement;
       result.trial = judged->trial;
@@ -87,13 +92,19 @@ class Search {
 
  private:
   struct Judged {
-    Trial trial;
+    std::optional<Trial> trial;   ///< none: the plan refuses it
     Judgement judgement;
   };
 
   const Judged* judge_nodes(const Nodes& nodes) {
     if (const auto found = known_.find(nodes); found != known_.end()) return &found->second;
-    std::optional<Trial> trial = attempt_(nodes);
+    std::optional<Trial> trial;
+    try {
+      trial = attempt_(nodes);
+    } catch (const Error& error) {
+      const Judgement refused{.status = MendStatus::refuted, .why = fmt::format("it cannot be run: {}", error.what())};
+      return &known_.emplace(nodes, Judged{std::nullopt, refused}).first->second;
+    }
     if (!trial) return nullptr;
     ++runs_;
     Judgement judgement = judge(targets_, before_, trial->diagnosis);
@@ -106,6 +117,28 @@ class Search {
     for (const Fault& fault : faults)
       for (const char* suffix : {"", ".fp16", ".bf16"}) add_nodes(nodes, ground_.model_nodes(fault.place + suffix, step));
     return nodes;
+  }
+  /// Attention takes queries, keys and values of one format: whoever makes one of them brings the makers of the others.
+  Nodes partners(const Nodes& nodes) const {
+    Nodes found;
+    for (const engine::Node& node : ground_.model().nodes()) {
+      if (node.op->name != "attention") continue;
+      Nodes makers{node.name};
+      for (const engine::ValueId input : node.inputs) makers_of(input, makers);
+      if (std::any_of(makers.begin(), makers.end(), [&](const std::string& m) { return std::find(nodes.begin(), nodes.end(), m) != nodes.end(); }))
+        add_nodes(found, makers);
+    }
+    return found;
+  }
+  /// Back to the nearest product.
+  void makers_of(engine::ValueId value, Nodes& makers) const {
+    const engine::NodeId id = ground_.model().value(value).producer;
+    if (!id) return;
+    const engine::Node& node = ground_.model().node(id);
+    if (!is_float(ground_.model().value(value).format)) return;
+    add_nodes(makers, {node.name});
+    if (node.op->product) return;
+    for (const engine::ValueId input : node.inputs) makers_of(input, makers);
   }
   Nodes suspects() const { return at(targets_, ground_.step()); }
   Nodes on_watch() const {
@@ -152,7 +185,7 @@ std::vector<Fault> keep_targets(const Ground& ground) {
   std::vector<Fault> targets;
   for (const reports::Cause* cause : ground.causes()) {
     const Fault fault = fault_of(*cause);
-    if (of_format(cause->kind) && !ground.model_nodes(cause->node.empty() ? cause->tensor : cause->node).empty()) add_faults(targets, {fault});
+    if (of_format(cause->kind) && !beyond_fp32(*cause) && !ground.model_nodes(cause->node.empty() ? cause->tensor : cause->node).empty()) add_faults(targets, {fault});
   }
   return targets;
 }

@@ -29,6 +29,12 @@ void check_file(const reports::RunFileReader& file) {
     throw UsageError(fmt::format("{} has schema {}: mends are added to files of schema {} only; run its experiment again", file.path(), file.schema(), reports::schema_version));
   if (access(file.path().c_str(), W_OK) != 0)
     throw UsageError(fmt::format("{} cannot be written, and mends are kept in it: {}", file.path(), std::strerror(errno)));
+  // Every table has to be there, whole, for results to be added: reading says which is not.
+  file.experiment();
+  file.machines();
+  file.mends();
+  file.completeness();
+  for (const std::string& table : reports::table_names()) file.rows(table);
 }
 
 bool faulty(const RunDiagnosis& run) { return run.outcome == Outcome::fatal || run.outcome == Outcome::damaged; }
@@ -48,6 +54,8 @@ std::string nothing_to_mend(const std::vector<RunDiagnosis>& runs) {
   for (const RunDiagnosis& run : runs) {
     std::string what(name(run.outcome));
     if (run.outcome == Outcome::not_observed) what = "not observed, and its steps went well";
+    if (run.outcome == Outcome::untrained)
+      what = "untrained: no step was applied so far, and nothing says that none will be; more steps, or a lower first loss scale (train.scaler.init), tell more";
     if (run.outcome == Outcome::harmless) what = "harmless: what left its format reaches nothing that counts";
     words.push_back(fmt::format("{} is {}", title(run), what));
   }
@@ -93,6 +101,15 @@ bool shows_beside_fp32(const RunDiagnosis& run) {
   return std::any_of(faults.begin(), faults.end(), [](const Fault& f) { return f.kind == reports::Kind::exact_zero_loss || f.kind == reports::Kind::no_gradient; });
 }
 
+/// The run is in fp32, or one of fp32 in the file has a fault, too.
+bool fp32_fails(const reports::RunFileReader& file, const RunDiagnosis& chosen) {
+  if (chosen.run.mode == "fp32") return true;
+  const std::vector<reports::RunRecord> all = file.runs();
+  if (std::none_of(all.begin(), all.end(), [](const reports::RunRecord& run) { return run.mode == "fp32"; })) return false;
+  const std::vector<RunDiagnosis> runs = reports::diagnose(file, {.step = {}, .mode = "fp32", .seed = {}}).runs;
+  return std::any_of(runs.begin(), runs.end(), faulty);
+}
+
 /// Of the search for nodes, and of all changes together, there is one result.
 bool same_change(const reports::MendRecord& a, const reports::MendRecord& b) {
   return a.kind == b.kind && (a.change == b.change || a.kind == "keep_fp32" || a.kind == "together");
@@ -135,7 +152,8 @@ MendResult mend(const std::string& run_file, const MendOptions& options, const s
   const std::string then = fingerprint(chosen->run.data_json);
   if (!then.empty() && then != fingerprint(runner.record_now().data_json))
     throw UsageError(fmt::format("{}: the data are no longer what they were when it was recorded ({}): trials would not be of the same experiment", run_file, chosen->run.data));
-  Patient patient{*chosen, alone(runner.experiment(), *chosen), checkpoint_before(run_file, runner, *chosen), {}};
+  Patient patient{*chosen, alone(runner.experiment(), *chosen), checkpoint_before(run_file, runner, *chosen), {}, {}};
+  patient.around = {scale_limits(reports::RunFileReader(run_file), *chosen), fp32_fails(reports::RunFileReader(run_file), *chosen)};
   if (shows_beside_fp32(*chosen)) patient.fp32 = fp32_twin(reports::RunFileReader(run_file));
   Session session(patient, runner, budget, say);
   const Session::Baseline baseline = session.run_baseline();

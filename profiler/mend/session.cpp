@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "kernels/error.h"
 #include "profiler/experiment/json_text.h"
@@ -43,6 +44,12 @@ json words_of(const std::vector<Fault>& faults) {
   return list;
 }
 
+void refute_for_skips(const Trial& trial, Judgement& judgement) {
+  judgement.status = MendStatus::refuted;
+  judgement.why = fmt::format("{} of {} steps overflow at it and are skipped, step {} first: a fixed scale does not come down", trial.skipped, trial.steps,
+                              trial.first_skipped.value_or(0) + 1);
+}
+
 }  // namespace
 
 Session::Session(const Patient& patient, Runner& runner, const Budget& budget, std::function<void(const std::string&)> say)
@@ -60,11 +67,25 @@ void Session::tell(const std::string& what) const {
   if (say_) say_(fmt::format("trial {}, after {:.1f} s: {}", trials_.count() + 1, budget_.spent(), what));
 }
 
-std::optional<Trial> Session::attempt(const std::function<void(Experiment&)>& change, bool from_checkpoint) {
+/// A run that would take more than half of what is left is not made longer than the others.
+std::int64_t Session::steps_of_recording() const {
+  const std::int64_t all = std::max(patient_.recorded.steps, experiment_.train.steps);
+  return step_seconds_ * static_cast<double>(all) <= 0.5 * budget_.left() ? all : experiment_.train.steps;
+}
+
+std::optional<Trial> Session::attempt(const std::function<void(Experiment&)>& change, bool from_checkpoint, bool whole) {
   if (budget_.over()) return std::nullopt;
   Experiment changed = experiment_;
+  if (whole) changed.train.steps = steps_of_recording();
   if (change) change(changed);
-  Trial trial = trials_.run(changed, from_checkpoint && patient_.checkpoint ? &*patient_.checkpoint : nullptr);
+  const engine::TrainerState* const start = from_checkpoint && patient_.checkpoint ? &*patient_.checkpoint : nullptr;
+  Trial trial = trials_.run(changed, start);
+  // The scale may still be on its way down: without a step that is applied nothing shows, and the run goes on beyond what was planned.
+  const bool searching = trial.steps > 0 && trial.skipped == trial.steps && faults_of(trial.diagnosis).empty() && scaling::is_dynamic(changed.train.scaler);
+  if (searching && change && !trial.stopped && !budget_.over()) {
+    changed.train.steps += margin;
+    trial = trials_.run(changed, start);
+  }
   if (trial.stopped) return std::nullopt;
   return trial;
 }
@@ -73,8 +94,10 @@ Session::Baseline Session::run_baseline() {
   const std::vector<Fault> recorded = faults_of(patient_.recorded);
   for (;;) {
     tell(fmt::format("the unchanged experiment, steps 1 to {}", experiment_.train.steps));
+    const double before = budget_.spent();
     std::optional<Trial> trial = attempt(nullptr, true);
     if (!trial) return Baseline::no_time;
+    step_seconds_ = (budget_.spent() - before) / static_cast<double>(std::max<std::int64_t>(trial->steps, 1));
     baseline_ = std::move(trial);
     const std::vector<Fault> now = faults();
     const bool any = recorded.front().kind == reports::Kind::unknown ? !now.empty() : contains(now, recorded.front());
@@ -93,8 +116,9 @@ std::string Session::baseline_words() const {
 
 std::string Session::how_run(const Trial& trial, std::int64_t runs) const {
   std::string text = trial.first_step > 0 ? fmt::format("from the checkpoint after step {}", trial.first_step) : "from the start";
-  text += fmt::format(", step{} {} to {} of {}", experiment_.train.steps == 1 ? "" : "s", trial.first_step + 1, experiment_.train.steps, patient_.experiment.train.steps);
-  if (experiment_.train.steps == 1) text = fmt::format("step 1 of {}", patient_.experiment.train.steps);
+  text += fmt::format(", step{} {} to {} of {}", trial.last_step == 1 ? "" : "s", trial.first_step + 1, trial.last_step, patient_.experiment.train.steps);
+  if (trial.last_step == 1) text = fmt::format("step 1 of {}", patient_.experiment.train.steps);
+  if (trial.last_step > patient_.experiment.train.steps) text += " planned: the first ones only lowered the loss scale";
   if (runs > 1) text += fmt::format(", {} runs", runs);
   return text;
 }
@@ -122,8 +146,9 @@ Tried Session::try_one(const Candidate& candidate) {
   } else {
     tell(candidate.change);
     try {
-      if (const std::optional<Trial> trial = attempt(candidate.apply, keeps_state(candidate.kind))) {
-        const Judgement judgement = judge(candidate.targets, faults(), trial->diagnosis);
+      if (const std::optional<Trial> trial = attempt(candidate.apply, keeps_state(candidate.kind), candidate.whole)) {
+        Judgement judgement = judge(candidate.targets, faults(), trial->diagnosis);
+        if (candidate.no_skips && judgement.status == MendStatus::verified && trial->skipped > 0) refute_for_skips(*trial, judgement);
         record.status = judgement.status;
         record.how_run = how_run(*trial, 1);
         add_costs(*trial, record);
@@ -178,10 +203,11 @@ Tried Session::try_keeping(const Ground& ground) {
   Tried tried;
   MendRecord& record = tried.record;
   record.kind = "keep_fp32";
-  record.change = fmt::format("keep {} in fp32", fmt::join(kept.nodes, ", "));
+  record.change = kept.nodes.empty() ? "keep nodes in fp32: none needs to be" : fmt::format("keep {} in fp32", fmt::join(kept.nodes, ", "));
   record.status = kept.status;
-  record.settings_json = json_text({{"ulpscope", fmt::format("train.keep_fp32={}", fmt::join(kept.nodes, ","))},
-                                    {"frameworks", "PyTorch: with torch.autocast(\"cuda\", enabled=False): around them, inputs .float()"}});
+  if (!kept.nodes.empty())
+    record.settings_json = json_text({{"ulpscope", fmt::format("train.keep_fp32={}", fmt::join(kept.nodes, ","))},
+                                      {"frameworks", "PyTorch: with torch.autocast(\"cuda\", enabled=False): around them, inputs .float()"}});
   json detail{{"cost", keep_cost}, {"targets", words_of(kept.targets)}, {"baseline", baseline_words()}, {"faults", words_of(faults())}, {"why", kept.why},
               {"runs", kept.runs}, {"nodes", kept.nodes}};
   if (kept.status == MendStatus::verified) {
@@ -203,12 +229,15 @@ Tried Session::try_keeping(const Ground& ground) {
 std::vector<MendRecord> Session::try_changes() {
   const engine::Mode& mode = engine::find_mode(experiment_.run.modes.front());
   const engine::StepPlan plan = engine::plan_step(runner_.device(), engine::build_model(experiment_.model, experiment_.train.batch, true), mode, experiment_.train);
-  const Ground ground(experiment_, plan.graph, found());
+  const Ground ground(experiment_, plan.graph, found(), patient_.around);
   const bool keep = mode.lower != Format::fp32 && !keep_targets(ground).empty();
   std::vector<Tried> tried;
   std::size_t place = 0;   // of the search, which needs several runs and comes last
+  std::set<std::string> climbed;   // ladders of which one helped
   for (const Candidate& candidate : candidates(ground)) {
+    if (climbed.contains(candidate.ladder)) continue;
     tried.push_back(try_one(candidate));
+    if (tried.back().verified() && !candidate.ladder.empty()) climbed.insert(candidate.ladder);
     if (candidate.cost <= keep_cost) place = tried.size();
   }
   if (keep) tried.insert(tried.begin() + static_cast<std::ptrdiff_t>(place), try_keeping(ground));

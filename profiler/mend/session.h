@@ -28,6 +28,7 @@ struct Patient {
   Experiment experiment{};   ///< in its mode, with nothing but training
   std::optional<engine::TrainerState> checkpoint{};
   std::vector<reports::Record> fp32{};   ///< fp32_twin(), where a fault shows beside it alone
+  Surroundings around{};
 };
 
 class Session {
@@ -47,7 +48,9 @@ class Session {
   std::string baseline_words() const;
 
  private:
-  std::optional<Trial> attempt(const std::function<void(Experiment&)>& change, bool from_checkpoint);
+  /// whole: not as far as the faults show, but as far as the recording goes, if there is time for it.
+  std::optional<Trial> attempt(const std::function<void(Experiment&)>& change, bool from_checkpoint, bool whole = false);
+  std::int64_t steps_of_recording() const;
   Tried try_one(const Candidate& candidate);
   Tried try_keeping(const Ground& ground);
   /// Where no change alone mends everything: the cheapest ones that do so one by one, all at once. Nothing if that is not the case.
@@ -63,6 +66,7 @@ class Session {
   Trials trials_;
   Experiment experiment_;   ///< as long as it is run
   std::optional<Trial> baseline_;
+  double step_seconds_ = 0.0;   ///< of the baseline, everything included
   bool comes_back_ = false;
 };
 

@@ -1,16 +1,11 @@
 #include "profiler/mend/trial.h"
 
-#include <fmt/format.h>
-#include <stdlib.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <set>
 
-#include "kernels/error.h"
 #include "profiler/experiment/observe.h"
 #include "profiler/experiment/single_run.h"
+#include "reports/analysis/statistics.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -24,11 +19,8 @@ class Silent final : public Watcher {
   void warning(const std::string&) override {}
 };
 
-reports::Number median(std::vector<double> values) {
-  if (values.size() < least_timed) return std::nullopt;
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : 0.5 * (values[middle - 1] + values[middle]);
+reports::Number typical(const std::vector<double>& values) {
+  return values.size() < least_timed ? std::nullopt : reports::median(values);
 }
 
 /// Steps that were committed and not looked into; the first one warms up.
@@ -48,28 +40,25 @@ reports::Count peak_of(const reports::RunFileReader& file, reports::RunId run) {
   return peak;
 }
 
-std::filesystem::path scratch_folder() {
-  std::string name = (std::filesystem::temp_directory_path() / "ulpscope-mend-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) throw Error(fmt::format("cannot make a folder for trials, {}: {}", name, std::strerror(errno)));
-  return name;
+void count_skips(const reports::RunFileReader& file, reports::RunId run, Trial& trial) {
+  for (const reports::StepRecord& step : file.steps(run)) {
+    if (!step.skipped) continue;
+    ++trial.skipped;
+    if (!trial.first_skipped) trial.first_skipped = step.step;
+  }
 }
 
 }  // namespace
 
 Trials::Trials(Runner& base, std::int64_t seed, std::function<bool()> stop)
-    : base_(base), seed_(seed), stop_(std::move(stop)), folder_(scratch_folder()) {}
-
-Trials::~Trials() {
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
-}
+    : base_(base), seed_(seed), stop_(std::move(stop)) {}
 
 Trial Trials::run(const Experiment& experiment, const engine::TrainerState* start) {
   const engine::Mode& mode = engine::find_mode(experiment.run.modes.front());
   const engine::Model model = engine::build_model(experiment.model, experiment.train.batch, true);
   const engine::StepPlan plan = engine::plan_step(base_.device(), model, mode, experiment.train);   // throws what the model does not allow
   ++count_;
-  const std::string path = (folder_ / "trial.ulp").string();
+  const std::string path = folder_.file("trial.ulp");
   Trial trial;
   {
     reports::RunFileWriter writer(path, {.overwrite = true});
@@ -99,7 +88,9 @@ Trial Trials::run(const Experiment& experiment, const engine::TrainerState* star
   trial.diagnosis = reports::diagnose(file, {.step = {}, .mode = mode.name, .seed = {}}).runs.front();
   trial.step = plan.graph;
   trial.steps = trial.diagnosis.steps;
-  trial.step_seconds = median(plain_steps(file, trial, reports::RunId{1}));
+  trial.last_step = experiment.train.steps;
+  count_skips(file, reports::RunId{1}, trial);
+  trial.step_seconds = typical(plain_steps(file, trial, reports::RunId{1}));
   trial.time_provenance = trial.diagnosis.run.time_provenance;
   trial.peak_bytes = peak_of(file, reports::RunId{1});
   return trial;

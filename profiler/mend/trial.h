@@ -1,12 +1,13 @@
 // Runs a changed experiment, from its start or from a checkpoint, and diagnoses what came of it.
 #pragma once
 
-#include <filesystem>
 #include <functional>
-#include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "profiler/experiment/runner.h"
+#include "profiler/experiment/temporary_folder.h"
 #include "reports/analysis/diagnosis/diagnosis.h"
 
 namespace ulpscope::profiler {
@@ -17,6 +18,9 @@ struct Trial {
   bool stopped = false;          ///< it was asked to end before its last step
   std::int64_t first_step = 0;   ///< iteration; more than 0: it began from a checkpoint
   std::int64_t steps = 0;        ///< done
+  std::int64_t last_step = 0;    ///< that it was to come to
+  std::int64_t skipped = 0;      ///< of the steps done
+  std::optional<std::int64_t> first_skipped{};   ///< iteration
   reports::Number step_seconds{};   ///< median of the steps that nobody looked into; unknown with less than three
   reports::Provenance time_provenance = reports::Provenance::unknown;
   reports::Count peak_bytes{};   ///< without what observing needs
@@ -26,7 +30,6 @@ class Trials {
  public:
   /// base: of the experiment that is changed, in one mode; its data and device are used. stop: asked after every step.
   Trials(Runner& base, std::int64_t seed, std::function<bool()> stop);
-  ~Trials();
   Trials(const Trials&) = delete;
   Trials& operator=(const Trials&) = delete;
 
@@ -41,7 +44,7 @@ class Trials {
   Runner& base_;
   std::int64_t seed_;
   std::function<bool()> stop_;
-  std::filesystem::path folder_;   ///< of the trials' run files; removed at the end
+  TemporaryFolder folder_{"mend"};   ///< of the trials' run files
   std::int64_t count_ = 0;
   std::vector<reports::Record> twin_;
 };

@@ -89,15 +89,27 @@ void check_beta(const PlanFacts& facts, const Updates& u, const char* which, dou
   found.push_back(std::move(f));
 }
 
+/// What Adam divides by, in the formats of the mode.
+struct Divisor {
+  double beta2 = 0.0;
+  double epsilon = 0.0;    ///< as it is kept
+  double threshold = 0.0;  ///< gradients up to here have a second moment of 0 in the first step
+
+  double of(double gradient) const { return (std::fabs(gradient) > threshold ? std::fabs(gradient) : 0.0) + epsilon; }
+};
+
+Divisor divisor_of(const PlanFacts& facts, const Updates& u) {
+  const Node& node = facts.graph().node(u.nodes.front());
+  Divisor d{.beta2 = node.attributes.number("beta2"), .epsilon = node.attributes.number("epsilon")};
+  if (u.each_operation) d.epsilon = in_format(d.epsilon, u.weights);
+  if (d.beta2 < 1.0) d.threshold = std::sqrt(info(u.moments).flush_threshold / (1.0 - d.beta2));
+  return d;
+}
+
 /// Second moments that are 0 beside an epsilon that is.
 void check_epsilon(const PlanFacts& facts, const Updates& u, FoundFaults& found) {
-  const Node& node = facts.graph().node(u.nodes.front());
   const double asked = facts.config().optimizer.epsilon;
-  double kept = node.attributes.number("epsilon");
-  if (u.each_operation) kept = in_format(kept, u.weights);
-  const double beta2 = node.attributes.number("beta2");
-  const double least = info(u.moments).flush_threshold;
-  const double threshold = beta2 < 1.0 ? std::sqrt(least / (1.0 - beta2)) : 0.0;
+  const auto [beta2, kept, threshold] = divisor_of(facts, u);
   std::int64_t zeros = 0, lost = 0, all = 0;
   each_weight(facts, [&](double, double g) {
     ++all;
@@ -134,20 +146,27 @@ void check_epsilon(const PlanFacts& facts, const Updates& u, FoundFaults& found)
   found.push_back(std::move(f));
 }
 
-/// The update of a weight in the first step at the full rate: Adam's is the rate itself.
+/// The update of a weight in the first step at the full rate: Adam's is about the rate, whatever the gradient.
 void check_updates(const PlanFacts& facts, const Updates& u, FoundFaults& found) {
   const engine::OptimizerConfig& optimizer = facts.config().optimizer;
   const double rate = facts.config().schedule.learning_rate;
   if (!is_16bit(u.weights) || optimizer.rounding != UpdateRounding::nearest || rate == 0.0) return;
+  const double clip = static_cast<double>(facts.rehearsal().result.clip_coefficient);
+  const Divisor divisor = u.adamw ? divisor_of(facts, u) : Divisor{};
   std::int64_t all = 0, lost = 0;
   double greatest = 0.0;
   std::vector<double> ratios;
-  each_weight(facts, [&](double w, double g) {
+  each_weight(facts, [&](double in_fp32, double g) {
     if (g == 0.0) return;
-    const double update = u.adamw ? rate : rate * std::fabs(g), half = reports::half_ulp_below(std::fabs(w), u.weights);
+    const double w = reports::rounded_to(in_fp32, u.weights);
+    const double clipped = reports::rounded_to(g * clip, u.weights);
+    const double step = u.adamw ? rate * (clipped / divisor.of(clipped)) : rate * clipped;
+    if (!std::isfinite(step)) return;  // of that check_epsilon speaks
+    const double half = reports::half_ulp_towards(w, step, u.weights);
     ++all;
-    ratios.push_back(update / half);
-    if (update >= half) return;
+    ratios.push_back(std::fabs(step) / half);
+    // Ties go to even: half an ulp moves a weight whose last digit is odd.
+    if (reports::rounded_to(static_cast<double>(static_cast<float>(w) - static_cast<float>(step)), u.weights) != w) return;
     ++lost;
     greatest = std::max(greatest, half);
   });
@@ -159,8 +178,8 @@ void check_updates(const PlanFacts& facts, const Updates& u, FoundFaults& found)
                            share >= most_lost_updates ? Gravity::damage : Gravity::note);
   f.format = name(u.weights);
   f.what = fmt::format(
-      "{} of the updates ({} of {}) are less than half an ulp of their {} weight and change nothing: the rate {} "
-      "against up to {}",
+      "{} of the updates ({} of {}) are rounded away by their {} weight and change nothing: the rate {} against half an "
+      "ulp of up to {}",
       percent(share), lost, all, name(u.weights), amount(rate), amount(greatest));
   f.facts.push_back(fact("lost_updates", "lost updates", static_cast<double>(lost), fmt::format("{} of {}", lost, all),
                          Provenance::projected));
@@ -171,16 +190,20 @@ void check_updates(const PlanFacts& facts, const Updates& u, FoundFaults& found)
   found.push_back(std::move(f));
 }
 
-/// w (1 - rate decay), rounded by itself.
+/// w (1 - rate decay): rounded by itself, or where there is no gradient, so that nothing else moves the weight.
 void check_decay(const PlanFacts& facts, const Updates& u, FoundFaults& found) {
   const double decay = facts.config().optimizer.weight_decay, rate = facts.config().schedule.learning_rate,
                share_of_weight = rate * decay;
-  if (!u.adamw || !u.each_operation || share_of_weight == 0.0) return;
+  if (!u.adamw || !is_16bit(u.weights) || share_of_weight == 0.0) return;
+  if (facts.config().optimizer.rounding != UpdateRounding::nearest) return;  // it lands on average, or in the compensation
   std::int64_t all = 0, lost = 0;
-  each_weight(facts, [&](double w, double) {
+  each_weight(facts, [&](double in_fp32, double g) {
+    const double w = reports::rounded_to(in_fp32, u.weights);
     if (w == 0.0) return;
     ++all;
-    lost += share_of_weight * std::fabs(w) < reports::half_ulp_below(std::fabs(w), u.weights) ? 1 : 0;
+    if (!u.each_operation && g != 0.0) return;
+    const double decayed = w * static_cast<double>(static_cast<float>(1.0 - share_of_weight));
+    lost += reports::rounded_to(static_cast<double>(static_cast<float>(decayed)), u.weights) == w ? 1 : 0;
   });
   if (lost == 0) return;
   const double share = static_cast<double>(lost) / static_cast<double>(all);
@@ -188,10 +211,10 @@ void check_decay(const PlanFacts& facts, const Updates& u, FoundFaults& found) {
                            share >= most_lost_updates ? Gravity::damage : Gravity::note);
   f.format = name(u.weights);
   f.what = fmt::format(
-      "weight decay changes nothing in {} of the weights: rate x decay = {} of a weight, half an ulp in {} is {} to {} "
+      "weight decay changes nothing in {} of the weights{}: rate x decay = {} of a weight, half an ulp in {} is {} to {} "
       "of it",
-      percent(share), amount(share_of_weight), name(u.weights), amount(info(u.weights).unit_roundoff / 2),
-      amount(info(u.weights).unit_roundoff));
+      percent(share), u.each_operation ? "" : ", which have no gradient", amount(share_of_weight), name(u.weights),
+      amount(info(u.weights).unit_roundoff / 2), amount(info(u.weights).unit_roundoff));
   f.facts.push_back(
       fact("rate_times_decay", "rate x decay", share_of_weight, amount(share_of_weight), Provenance::computed));
   f.facts.push_back(fact("lost_decays", "lost", static_cast<double>(lost), fmt::format("{} of {}", lost, all),

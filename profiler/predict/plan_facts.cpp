@@ -136,7 +136,8 @@ void add_ranges(const PlanFacts& facts, const std::vector<std::string>& explaine
     if (node != nullptr) {
       r.node = node->name;
       r.operation = node->op->name;
-      r.backward = node->phase == Phase::backward || node->op->name == "scale_loss";
+      const bool again = node->attributes.contains("recomputes");  // of the forward pass: no scale multiplies it
+      r.backward = (node->phase == Phase::backward && !again) || node->op->name == "scale_loss";
     }
     r.format = value.format;
     r.feeds_loss = r.backward || facts.feeds_loss(v);

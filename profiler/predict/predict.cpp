@@ -8,8 +8,11 @@
 
 #include "engine/train/non_standard.h"
 #include "profiler/experiment/load_data.h"
+#include "profiler/experiment/make_device.h"
 #include "profiler/predict/checks.h"
 #include "profiler/predict/rehearsal.h"
+#include "reports/analysis/diagnosis/words.h"
+#include "reports/analysis/scaled_tensors.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -37,6 +40,30 @@ std::vector<std::string> modes_to_judge(const std::vector<std::string>& asked) {
   return names;
 }
 
+bool goes_well(const Rehearsal& rehearsal) { return std::isfinite(rehearsal.result.loss) && rehearsal.result.finite; }
+
+/// Where the step in fp32 is not finite, no mode is.
+reports::Foreseen not_finite_in_fp32(const Rehearsal& rehearsal) {
+  reports::Foreseen f{.kind = "not_finite_in_fp32", .gravity = reports::Gravity::fatal, .format = "fp32", .order = -1};
+  const char* const which = std::isfinite(rehearsal.result.loss) ? "a gradient" : "the loss";
+  if (!rehearsal.first_not_finite) {
+    f.what = fmt::format("{} is not finite in fp32 either, in the first step; where that begins was not found", which);
+    return f;
+  }
+  const NotFinite& first = *rehearsal.first_not_finite;
+  f.node = first.node;
+  f.operation = first.operation;
+  f.phase = first.phase;
+  f.tensor = first.tensor;
+  const std::string count = fmt::format("{} of {} not finite", first.not_finite, reports::counted(first.elements, "element"));
+  f.what = first.node.empty()
+               ? fmt::format("{} is not finite in fp32 either: {} ({}) has {} before the first step begins", which, first.tensor, first.role, count)
+               : fmt::format("{} is not finite in fp32 either: {} ({}, {}) has {}, from inputs up to {}: no mode trains this", which,
+                             first.node, first.operation, first.phase, count, reports::amount(first.greatest_input));
+  f.facts.push_back(reports::fact("not_finite", "not finite", static_cast<double>(first.not_finite), count, reports::Provenance::counted));
+  return f;
+}
+
 reports::PredictionInput input_of(const Planned& planned, const Experiment& experiment, const Rehearsal& rehearsal) {
   const engine::TrainConfig& config = experiment.train;
   reports::PredictionInput input;
@@ -52,7 +79,12 @@ reports::PredictionInput input_of(const Planned& planned, const Experiment& expe
   check_sums(facts, input.checks);
   check_positions(facts, input.checks);
   check_optimizer(facts, input.checks);
+  if (!goes_well(rehearsal)) input.checks.push_back(not_finite_in_fp32(rehearsal));
   add_ranges(facts, explained, input);
+  std::vector<std::string> names;
+  for (const engine::Node& node : planned.plan.graph.nodes())
+    if (node.phase != engine::Phase::unscale && node.phase != engine::Phase::update) names.push_back(node.name);
+  input.layer_depth = reports::layer_depth(names);
   return input;
 }
 
@@ -64,7 +96,7 @@ reports::Prediction predict(const Settings& settings, const std::string& mode, s
   if (seed) experiment.run.seed = *seed;
   const std::unique_ptr<engine::Dataset> data = load_data(experiment);
   const std::unique_ptr<Device> device =
-      make_cpu_device({.threads = static_cast<int>(experiment.run.threads), .instruction_set = {}});
+      make_device(experiment.run.device, static_cast<int>(experiment.run.threads));
   const engine::Model model = engine::build_model(experiment.model, experiment.train.batch, true);
   std::vector<Planned> plans;
   std::set<std::string> wanted;
@@ -83,12 +115,13 @@ reports::Prediction predict(const Settings& settings, const std::string& mode, s
   prediction.experiment = experiment.name;
   prediction.seed = experiment.run.seed;
   prediction.loss = static_cast<double>(rehearsal.result.loss);
-  if (!std::isfinite(rehearsal.result.loss) || !rehearsal.result.finite)
-    prediction.remarks.emplace_back(
-        "the step is not finite in fp32 either: ranges of what comes after that are not known");
+  if (!goes_well(rehearsal))
+    prediction.remarks.push_back(
+        fmt::format("the step is not finite in fp32 either{}: ranges of what comes after that are not known",
+                    rehearsal.first_not_finite ? fmt::format(", from {} on", rehearsal.first_not_finite->tensor) : ""));
   for (const Planned& planned : plans)
     prediction.modes.push_back(reports::predict(input_of(planned, experiment, rehearsal)));
-  prediction.advice = reports::advice(prediction.modes);
+  prediction.advice = goes_well(rehearsal) ? reports::advice(prediction.modes) : "no mode helps where fp32 itself is not finite: mend that first";
   return prediction;
 }
 

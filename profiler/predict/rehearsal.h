@@ -2,7 +2,9 @@
 // is asked for.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,8 +14,21 @@
 
 namespace ulpscope::profiler {
 
+/// Where a step in fp32 stops being finite: the first operation that makes an infinity or a NaN from finite numbers, or what the
+/// step reads that is not finite.
+struct NotFinite {
+  std::string node{};  ///< of the model; empty: the step reads it
+  std::string operation{}, phase{};
+  std::string tensor{};
+  std::string role{};  ///< of what is read: "parameter", "buffer", "input"
+  std::int64_t order = 0;
+  std::int64_t elements = 0, not_finite = 0;
+  double greatest_input = 0.0;  ///< magnitude
+};
+
 struct Rehearsal {
   engine::StepResult result;
+  std::optional<NotFinite> first_not_finite;  ///< where loss and gradients are not all finite; none: it was not found
   std::map<std::string, RoundingCounts> ranges;  ///< by name of the value, over the micro-batches
   std::map<std::string, std::vector<float>>
       values;  ///< of the first micro-batch: constants, float inputs, those asked for

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "engine/graph/operator.h"
+#include "kernels/ops/narrow_sum.h"
 #include "profiler/predict/checks.h"
 #include "reports/analysis/diagnosis/words.h"
 
@@ -72,6 +73,28 @@ void check_count(const Sum& s, FoundFaults& found) {
   found.push_back(std::move(f));
 }
 
+/// Numbers of the node's first input as the mode stores them; null: not known.
+const std::vector<float>* numbers_in(const Sum& s) { return s.facts.numbers(s.node.inputs.front()); }
+double stored(const Sum& s, float x) {
+  const Format in = s.input(0).format;
+  return is_16bit(in) ? reports::rounded_to(static_cast<double>(x), in) : static_cast<double>(x);
+}
+
+/// Whether a sum of squares becomes infinite as the mode makes it, where the numbers that go in are known.
+std::optional<bool> exactly_overflows(const Sum& s) {
+  const std::vector<float>* const numbers = numbers_in(s);
+  const auto length = static_cast<std::int64_t>(s.length());
+  if (s.node.op->name != "rms_norm" || numbers == nullptr || length <= 0) return std::nullopt;
+  for (std::int64_t row = 0; row + length <= std::ssize(*numbers); row += length) {
+    const auto square = [&](std::int64_t i) {
+      const auto x = static_cast<float>(stored(s, (*numbers)[static_cast<std::size_t>(row + i)]));
+      return x * x;
+    };
+    if (std::isinf(narrow_sum(s.node.arithmetic, length, square))) return true;
+  }
+  return false;
+}
+
 /// Squares inside a norm: an infinite sum makes the row 0, without a NaN.
 void check_squares(const Sum& s, FoundFaults& found) {
   const Format format = s.node.arithmetic.accumulate;
@@ -80,36 +103,52 @@ void check_squares(const Sum& s, FoundFaults& found) {
   const double square = in->greatest_magnitude * in->greatest_magnitude;
   const double mean = finite_elements(*in) > 0 ? in->sum_of_squares / static_cast<double>(finite_elements(*in)) : 0.0;
   const bool one = square >= reports::limit(format), all = mean * s.length() >= reports::limit(format);
-  if (!one && !all) return;
+  if (!exactly_overflows(s).value_or(one || all)) return;
   Foreseen f = s.at(reports::Kind::norm_overflowed, Gravity::damage);
   f.format = name(format);
   f.overflow = true;
-  f.what = one ? fmt::format("the square of {} is {}: the norm divides that row by inf, which makes it 0 in silence",
-                             amount(in->greatest_magnitude), reports::held_against_limit(square, format))
-               : fmt::format(
+  const char* const left = s.node.op->name == "rms_norm" ? "0" : "its bias";
+  f.what = one ? fmt::format("the square of {} is {}: the norm divides that row by inf, which makes it {} in silence",
+                             amount(in->greatest_magnitude), reports::held_against_limit(square, format), left)
+         : all ? fmt::format(
                      "the sum of the squares of a row is {} on the average: the norm divides by inf, which makes rows "
-                     "0 in silence",
-                     reports::held_against_limit(mean * s.length(), format));
+                     "{} in silence",
+                     reports::held_against_limit(mean * s.length(), format), left)
+               : fmt::format("the sum of the squares of a row, kept in {}, is infinite: the norm divides by it, which makes the row {} in "
+                             "silence",
+                             name(format), left);
   f.facts.push_back(fact("square", "greatest square", square, amount(square), Provenance::projected));
   found.push_back(std::move(f));
+}
+
+/// The sum as the mode makes it, where the numbers that go in are known and one result is made of them all.
+std::optional<double> exactly(const Sum& s) {
+  const std::string& op = s.node.op->name;
+  const std::vector<float>* const numbers = numbers_in(s);
+  if ((op != "sum" && op != "mean") || numbers == nullptr || s.output().shape.elements() != 1) return std::nullopt;
+  const auto load = [&](std::int64_t i) { return static_cast<float>(stored(s, (*numbers)[static_cast<std::size_t>(i)])); };
+  return static_cast<double>(narrow_sum(s.node.arithmetic, std::ssize(*numbers), load));
 }
 
 void check_length(const Sum& s, FoundFaults& found) {
   const Format format = s.node.arithmetic.accumulate;
   const double n = s.length(), result = s.greatest_result();
   const double sum = s.mean() ? result * n : result;
-  const double edge = info(format).max_finite;
-  if (sum > edge) {
-    Foreseen f = s.at(reports::Kind::reduction_too_long, Gravity::fatal);
+  const std::optional<double> kept = exactly(s);
+  const bool certain = kept ? std::isinf(*kept) : sum >= reports::limit(format);
+  // From the greatest finite number on it depends on how its partial sums are rounded.
+  if (certain || (!kept && sum > info(format).max_finite)) {
+    Foreseen f = s.at(reports::Kind::reduction_too_long, certain ? Gravity::fatal : Gravity::note);
     f.format = name(format);
-    f.overflow = true;
-    const bool certain = sum >= reports::limit(format);
-    f.what =
-        fmt::format("the sum over {} numbers, kept in {}, is {}{}", amount(n), name(format),
-                    reports::held_against_limit(sum, format), certain ? "" : "; partial sums round upwards on the way");
+    f.overflow = certain;
+    f.what = fmt::format("the sum over {} numbers, kept in {}, is {}", amount(n), name(format), reports::held_against_limit(sum, format));
+    if (!certain)
+      f.what += fmt::format(": {} where it is rounded once, infinite where partial sums round upwards on the way", amount(info(format).max_finite));
+    else if (sum < reports::limit(format))
+      f.what += "; partial sums round upwards on the way";
     f.facts.push_back(fact("sum", "sum", sum, amount(sum), Provenance::projected));
-    f.facts.push_back(fact("break_even", "longest that fits", std::floor(edge / (sum / n)),
-                           amount(std::floor(edge / (sum / n))), Provenance::projected));
+    const double fit = reports::longest_that_fits(sum / n, format);
+    f.facts.push_back(fact("break_even", "longest that fits", fit, amount(fit), Provenance::projected));
     found.push_back(std::move(f));
   }
   // Equal addends, one after the other: the sum stands still where half its ulp is an addend.
@@ -128,15 +167,17 @@ void check_length(const Sum& s, FoundFaults& found) {
 void check_sums(const PlanFacts& facts, FoundFaults& found) {
   for (std::int32_t n = 0; n < facts.graph().node_count(); ++n) {
     const Node& node = facts.graph().node(NodeId{n});
-    if (node.arithmetic.standard() || node.inputs.empty() || node.outputs.empty() || node.op->name == "global_norm")
-      continue;
+    if (node.inputs.empty() || node.outputs.empty() || node.op->name == "global_norm") continue;
     const Sum s{facts, NodeId{n}, node,
                 node.phase == engine::Phase::backward || facts.feeds_loss(node.outputs.front())};
+    if (s.squares()) {  // in fp32, too
+      if (node.phase == engine::Phase::forward) check_squares(s, found);
+      continue;
+    }
+    if (node.arithmetic.standard()) continue;
     check_count(s, found);
     if (node.arithmetic.accumulate == Format::fp32) continue;
-    if (s.squares())
-      check_squares(s, found);
-    else if (node.phase == engine::Phase::forward || node.arithmetic.order == SumOrder::serial)
+    if (node.phase == engine::Phase::forward || node.arithmetic.order == SumOrder::serial)
       check_length(s, found);
   }
 }

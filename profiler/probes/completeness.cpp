@@ -42,7 +42,8 @@ void record_completeness(const Sink& sink, reports::RunId run, const Faults& fau
     auto record = record_of(run, "note", subject);
     record.seconds = seconds;
     record.provenance = provenance;
-    record.detail = fmt::format("in {} of {} steps, {}", steps, cost.steps, share_words(seconds, cost.run_seconds));
+    const std::string since = cost.first_step > 0 ? fmt::format(" since it went on at step {}", cost.first_step + 1) : "";
+    record.detail = fmt::format("in {} of {} steps{}, {}", steps, cost.steps, since, share_words(seconds, cost.run_seconds));
     sink(record);
   };
   push_cost("cost of the recorder", cost.recorder_seconds, cost.steps, reports::Provenance::measured);

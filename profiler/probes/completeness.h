@@ -16,6 +16,7 @@ struct WatchingCost {
   double clock_seconds = 0.0;     ///< spent in the clock by node: readings times what a reading costs
   std::int64_t steps = 0;
   std::int64_t clocked_steps = 0;  ///< steps in which nodes were timed
+  std::int64_t first_step = 0;     ///< of a run that was gone on with: all of this is from there on
 
   WatchingCost& operator+=(const WatchingCost& other);
 };

@@ -4,13 +4,16 @@
 
 #include <algorithm>
 
+#include "engine/graph/operator.h"
+
 namespace ulpscope::profiler {
 
 RangeProbe::RangeProbe(engine::Topics& topics, const engine::Graph& graph, engine::ValueId loss, Sink sink, Faults& faults, reports::RunId run)
     : sink_(std::move(sink)), faults_(faults), run_(run), place_(static_cast<std::size_t>(graph.value_count()), -1) {
   for (std::int32_t i = 0; i < graph.value_count(); ++i) {
     const engine::Value& value = graph.value(engine::ValueId{i});
-    const bool backward = value.producer && graph.node(value.producer).phase == engine::Phase::backward;
+    if (!value.producer || !graph.node(value.producer).op->launches) continue;   // a view is not rounded: nothing is counted of it
+    const bool backward = graph.node(value.producer).phase == engine::Phase::backward;
     if (!is_float(value.format) || !(backward || i == loss.index)) continue;
     place_[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(now_.size());
     now_.push_back({.tensor = static_cast<reports::TensorId>(i)});

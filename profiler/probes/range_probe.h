@@ -18,6 +18,8 @@ class RangeProbe {
   /// The graph is that of the plan that is recorded, loss the unscaled one. All must outlive the probe.
   RangeProbe(engine::Topics& topics, const engine::Graph& graph, engine::ValueId loss, Sink sink, Faults& faults, reports::RunId run);
 
+  /// Goes on where another probe stopped, for what record() says.
+  void resume(std::int64_t steps) { steps_ = steps; }
   std::int64_t steps() const { return steps_; }
   /// What was recorded, into the run file.
   void record() const;

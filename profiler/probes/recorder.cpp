@@ -64,7 +64,8 @@ bool DivergenceWatch::see(std::int64_t step, double loss, bool skipped, bool sto
   if (diverged_at_ || (skipped && !stopped)) return false;  // a skipped step's loss changes nothing
   if (std::isfinite(loss)) {
     if (!first_loss_) first_loss_ = loss;
-    steps_above_ = loss > runaway_ratio * *first_loss_ ? steps_above_ + 1 : 0;
+    const double size = std::abs(*first_loss_) < runaway_near_zero ? 1.0 : std::abs(*first_loss_);
+    steps_above_ = loss - *first_loss_ > (runaway_ratio - 1.0) * size ? steps_above_ + 1 : 0;
     if (steps_above_ < runaway_steps) return false;
   }
   diverged_at_ = step;

@@ -10,8 +10,11 @@
 
 namespace ulpscope::profiler {
 
-/// When a loss that is still finite counts as run away: this many steps in a row above this multiple of the first loss.
+/// When a loss that is still finite counts as run away: this many steps in a row in which it lies above the first loss by more than
+/// (ratio - 1) times that loss's magnitude: above its double, if it is positive. A first loss of 0, or of a few roundings around it,
+/// says nothing of how large the loss is: 1 stands in for it.
 inline constexpr double runaway_ratio = 2.0;
+inline constexpr double runaway_near_zero = 1e-6;
 inline constexpr std::int64_t runaway_steps = 5;
 
 /// Sees the loss of every step, and when it has diverged.

@@ -10,8 +10,8 @@ namespace ulpscope::profiler {
 
 class ReplayPolicy {
  public:
-  /// To be told of every step, once. Kinds of bad ones: the loss is not finite; it is, and a gradient is not. True for the 1st,
-  /// 2nd, 4th, 8th … step of a kind.
+  /// To be told of every bad step, once; of a good one nothing is kept. Kinds: the loss is not finite; it is, and a gradient is not.
+  /// True for the 1st, 2nd, 4th, 8th … step of a kind.
   bool wanted(float loss, bool finite) {
     if (finite && std::isfinite(loss)) return false;
     const std::int64_t n = ++seen_[std::isfinite(loss) ? 0 : 1];

@@ -31,7 +31,30 @@ bool alike(const Graph& a, ValueId in_a, const Graph& b, ValueId in_b) {
              : x.role == y.role && is_given(x.role);
 }
 
+engine::TrainerSetup unfused(engine::TrainerSetup setup) {
+  setup.config.fusion = false;
+  setup.config.weights.clear();  // those of the run are taken
+  return setup;
+}
+
+std::int64_t bytes_of(const engine::StepPlan& plan) { return plan.memory.persistent_bytes + plan.memory.arena_bytes; }
+
+bool is_stored(const engine::StepPlan& plan, ValueId value) {
+  return plan.memory.values[static_cast<std::size_t>(plan.graph.memory_owner(value).index)].stored;
+}
+
 }  // namespace
+
+std::int64_t Shadow::planned_bytes(Device& device, const engine::StepPlan& plan, const engine::TrainerSetup& setup) {
+  if (!of_use(plan)) return 0;
+  const engine::Model model = engine::build_model(setup.model, setup.config.batch, true);
+  const engine::TrainerSetup fp32 = in_fp32(setup, device), alone = unfused(setup);
+  std::int64_t bytes = bytes_of(engine::plan_step(device, model, fp32.mode, fp32.config));
+  for (std::int32_t i = 0; i < plan.graph.value_count(); ++i)
+    if (!is_stored(plan, ValueId{i}))
+      return bytes + bytes_of(engine::plan_step(device, model, alone.mode, alone.config));
+  return bytes;
+}
 
 Shadow::Shadow(const engine::Trainer& run, Device& device, const engine::Dataset& dataset,
                const engine::TrainerSetup& setup, Sink sink, Faults& faults, reports::RunId id)
@@ -41,6 +64,10 @@ Shadow::Shadow(const engine::Trainer& run, Device& device, const engine::Dataset
     fp32.config.weights.clear();  // those of the run are adopted
     trainer_ = std::make_unique<engine::Trainer>(device, dataset, fp32, topics_);
     match(setup);
+    if (std::any_of(counterparts_.begin(), counterparts_.end(), [](const auto& c) { return c && c->fused; })) {
+      unfused_ = std::make_unique<engine::Trainer>(device, dataset, unfused(setup), unfused_topics_);
+      on_unfused_ = unfused_topics_.tensor.subscribe([this](const engine::TensorEvent& event) { see_unfused(event); });
+    }
     measure();
     on_tensor_ = topics_.tensor.subscribe([this](const engine::TensorEvent& event) { see(event); });
   });
@@ -75,20 +102,24 @@ void Shadow::match(const engine::TrainerSetup& setup) {
     if (node != nullptr && setup.config.early_unscale &&
         (node->op->name == "accumulate" || node->phase == engine::Phase::unscale))
       continue;
-    const engine::ValueId owner = run.memory_owner(v);
-    if (!run_.plan().memory.values[static_cast<std::size_t>(owner.index)].stored) continue;
     const bool before_unscaling =
         node != nullptr && (node->phase == engine::Phase::backward ||
                             (setup.config.optimizer.clip_before_unscale && node->op->name == "global_norm"));
     counterparts_[static_cast<std::size_t>(i)] =
-        std::make_unique<Counterpart>(Counterpart{twin, scaled && before_unscaling});
+        std::make_unique<Counterpart>(Counterpart{twin, scaled && before_unscaling, !is_stored(run_.plan(), v)});
   }
 }
 
 void Shadow::run_shadow(const engine::TensorEvent& event) {
   iteration_ = event.iteration;
   values_.clear();
-  trainer_->adopt(run_.state());
+  passed_on_.clear();
+  const engine::TrainerState state = run_.state();
+  if (unfused_ != nullptr) {
+    unfused_->restore(state);
+    unfused_->rehearse([](const engine::Node&) { return true; });
+  }
+  trainer_->adopt(state);
   trainer_->rehearse([](const engine::Node&) { return true; });
   measure();
   ++steps_;
@@ -97,6 +128,8 @@ void Shadow::run_shadow(const engine::TensorEvent& event) {
 void Shadow::measure() {
   std::int64_t bytes = 0;
   for (const auto& [category, count] : trainer_->memory_by_category()) bytes += count;
+  if (unfused_ != nullptr)
+    for (const auto& [category, count] : unfused_->memory_by_category()) bytes += count;
   device_bytes_ = std::max(device_bytes_, bytes);
 }
 
@@ -121,6 +154,19 @@ void Shadow::see(const engine::TensorEvent& event) {
   sink_(std::move(record));
 }
 
+void Shadow::see_unfused(const engine::TensorEvent& event) {
+  if (event.inner || !event.value || !event.node) return;
+  const engine::Graph &graph = unfused_->plan().graph, &run = run_.plan().graph;
+  const std::string& name = graph.value(event.value).name;
+  if (!run.contains(name)) return;
+  const auto index = static_cast<std::size_t>(run.find(name).index);
+  if (!counterparts_[index] || !counterparts_[index]->fused) return;
+  const auto micro_batch = static_cast<std::size_t>(event.micro_batch);
+  if (passed_on_.size() <= micro_batch) passed_on_.resize(micro_batch + 1);
+  passed_on_[micro_batch].resize(static_cast<std::size_t>(run.value_count()));
+  passed_on_[micro_batch][index] = unfused_->read(name);
+}
+
 reports::Number Shadow::error(const engine::TensorEvent& event) {
   if (trainer_ == nullptr || event.inner || !event.value) return std::nullopt;
   reports::Number result;
@@ -133,10 +179,20 @@ reports::Number Shadow::error(const engine::TensorEvent& event) {
   });
   if (!good) {
     on_tensor_.end();
+    on_unfused_.end();
     trainer_.reset();
+    unfused_.reset();
+    passed_on_.clear();
     values_.clear();
   }
   return result;
+}
+
+std::vector<float> Shadow::numbers(const engine::TensorEvent& event, const Counterpart& counterpart) const {
+  if (!counterpart.fused) return run_.read(run_.plan().graph.value(event.value).name);
+  const auto micro_batch = static_cast<std::size_t>(event.micro_batch);
+  return micro_batch < passed_on_.size() ? passed_on_[micro_batch][static_cast<std::size_t>(event.value.index)]
+                                         : std::vector<float>();
 }
 
 reports::Number Shadow::difference(const engine::TensorEvent& event, const Counterpart& counterpart) const {
@@ -145,7 +201,8 @@ reports::Number Shadow::difference(const engine::TensorEvent& event, const Count
   if (micro_batch >= values_.size() || index >= values_[micro_batch].size()) return std::nullopt;
   const std::vector<float>& truth = values_[micro_batch][index];
   if (truth.empty()) return std::nullopt;
-  const std::vector<float> value = run_.read(run_.plan().graph.value(event.value).name);
+  const std::vector<float> value = numbers(event, counterpart);
+  if (value.size() != truth.size()) return std::nullopt;
   const double unscale = counterpart.scaled ? 1.0 / static_cast<double>(run_.scaler().scale) : 1.0;
   double differences = 0.0, squares = 0.0;
   for (std::size_t i = 0; i < truth.size(); ++i) {

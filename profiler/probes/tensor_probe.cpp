@@ -41,7 +41,10 @@ reports::TensorStatsRecord tensor_stats(const RoundingCounts& counts) {
   if (const auto finite = static_cast<double>(finite_elements(counts)); finite > 0) {
     record.mean = counts.sum / finite;
     record.rms = std::sqrt(counts.sum_of_squares / finite);
-    record.rounding_error_rms = std::sqrt(counts.sum_of_squared_errors / finite);
+  }
+  // Elements that became infinite have no error.
+  if (const auto both = static_cast<double>(finite_elements(counts) - counts.overflowed); both > 0) {
+    record.rounding_error_rms = std::sqrt(counts.sum_of_squared_errors / both);
     record.rounding_error_greatest = counts.greatest_relative_error;
   }
   record.histogram = histogram_of(counts);
@@ -69,6 +72,9 @@ void TensorProbe::see(const engine::TensorEvent& event) {
     record.elements = event.counts->elements;
     record.overflowed = event.counts->overflowed;
     record.lost_updates = event.counts->lost_updates;
+    record.flushed = event.counts->flushed;
+    record.zero = event.counts->zero;
+    record.rounding_error_greatest = event.counts->greatest_relative_error;
     record.greatest_magnitude = magnitude(event.counts->greatest_magnitude);
     record.tensor = inner_sum_id(graph_, event.node);
   } else {

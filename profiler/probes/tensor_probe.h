@@ -26,6 +26,12 @@ class TensorProbe {
   /// Asked for shadow_error of every tensor, while its memory is as announced.
   void compare_with(std::function<reports::Number(const engine::TensorEvent&)> error) { error_ = std::move(error); }
 
+  /// Goes on where another probe stopped, for what record() says.
+  void resume(std::int64_t observed_steps, std::int64_t replays, std::int64_t rows) {
+    observed_steps_ = observed_steps;
+    replays_ = replays;
+    rows_ = rows;
+  }
   std::int64_t observed_steps() const { return observed_steps_; }
   std::int64_t replays() const { return replays_; }
   /// What was observed, into the run file.

@@ -5,19 +5,42 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include "kernels/error.h"
+#include "reports/analysis/diagnosis/diagnosis.h"
 #include "reports/analysis/missing_runs.h"
 
 namespace ulpscope::reports {
 namespace {
 
+/// "values overflowed in 2 of 3 observed steps, first in y in step 5"; empty: in none. What a shadow or a rehearsal did is not the run's.
+std::string tensor_overflows(const RunFileReader& reader, const RunRecord& run) {
+  std::set<std::int64_t> observed, overflowed;
+  const TensorStatsRecord* first = nullptr;
+  const std::vector<TensorStatsRecord> rows = reader.tensor_stats(run.id);
+  for (const TensorStatsRecord& row : rows) {
+    if (row.observation != "sampled" && row.observation != "replay") continue;
+    observed.insert(row.step);
+    if (row.overflowed.value_or(0) == 0) continue;
+    overflowed.insert(row.step);
+    if (first == nullptr || row.step < first->step) first = &row;
+  }
+  if (first == nullptr) return "";
+  std::string tensor = fmt::format("tensor {}", static_cast<std::int64_t>(first->tensor));
+  if (run.plan)
+    for (TensorRecord& t : reader.tensors(*run.plan))
+      if (t.id == first->tensor) tensor = std::move(t.name);
+  return fmt::format("values overflowed in {} of {} observed steps, first in {} in step {}", overflowed.size(), observed.size(), tensor,
+                     first->step + 1);
+}
+
 class Checker {
  public:
   Checker(const CheckRule& rule, CheckResult& result) : rule_(rule), result_(result) {}
 
-  void run(const RunResult& run) {
-    if (rule_.name == "overflow") overflow(run);
+  void run(const RunResult& run, const RunFileReader& reader) {
+    if (rule_.name == "overflow") overflow(run, reader);
     if (rule_.name == "skip-rate") skip_rate(run);
     if (rule_.name == "divergence") divergence(run);
     if (rule_.name == "incomplete")
@@ -35,10 +58,29 @@ class Checker {
       result_.findings.push_back({file, rule_.name, mode.mode, std::nullopt, fmt::format("{}", fmt::join(mode.non_standard, "; "))});
   }
 
+  /// What the diagnosis makes of a run: a line for it, however many causes there are.
+  void diagnosed(const RunDiagnosis& run, const std::string& file) {
+    if (rule_.name != "fatal" && rule_.name != "damage") return;
+    const auto counts = [&](const Cause& c) { return c.gravity == Gravity::fatal || (rule_.name == "damage" && c.gravity == Gravity::damage); };
+    const auto worst = std::find_if(run.causes.begin(), run.causes.end(), counts);   // the gravest comes first
+    std::string text;
+    if (worst != run.causes.end()) {
+      const std::int64_t more = std::count_if(run.causes.begin(), run.causes.end(), counts) - 1;
+      text = fmt::format("{}: {}{}{}{}", name(worst->gravity), worst->node.empty() || worst->what.starts_with(worst->node) ? "" : worst->node + ": ", worst->what,
+                         worst->step ? fmt::format(", step {}", *worst->step + 1) : "", more > 0 ? fmt::format("; and {} more", more) : "");
+    } else if (run.outcome == Outcome::not_observed) {
+      text = "unknown: no step was observed (observe.every)";
+    } else {
+      return;
+    }
+    result_.findings.push_back({file, rule_.name, run.run.mode, run.run.seed, std::move(text)});
+  }
+
   /// A run that the experiment has, and the recording has not.
   void missing(const MissingRuns& runs, const std::string& file) {
     const bool about_runs = rule_.name == "incomplete" || rule_.name == "unfinished";
-    const bool about_steps = rule_.name == "overflow" || rule_.name == "divergence" || rule_.name == "skip-rate";
+    const bool about_steps = rule_.name == "overflow" || rule_.name == "divergence" || rule_.name == "skip-rate" ||
+                             rule_.name == "damage" || rule_.name == "fatal";
     if (!about_runs && !about_steps) return;
     const std::string text = fmt::format("{} of {} {} not in the recording, the first being seed {}", runs.missing,
                                          runs.planned == 1 ? "1 run" : fmt::format("{} runs", runs.planned),
@@ -70,17 +112,19 @@ class Checker {
   void unknown(const RunResult& run) { add(run, fmt::format("unknown: {}", missing_note(run).value_or("it has no step"))); }
 
   void divergence(const RunResult& run) {
-    if (const auto note = divergence_note(run)) return add(run, *note);
+    if (run.went_astray()) return add(run, *divergence_note(run));
     if (missing_note(run)) unknown(run);
   }
 
-  void overflow(const RunResult& run) {
-    if (!run.overflows) return unknown(run);
-    if (*run.overflows == 0) return;
-    add(run, fmt::format("a gradient was not finite in {} of {} steps{}", *run.overflows, run.steps,
+  void overflow(const RunResult& run, const RunFileReader& reader) {
+    const std::string inside = tensor_overflows(reader, run.run);
+    if (!run.overflows) return inside.empty() ? unknown(run) : add(run, inside);
+    if (*run.overflows == 0) return inside.empty() ? void() : add(run, inside);
+    add(run, fmt::format("a gradient was not finite in {} of {} steps{}{}", *run.overflows, run.steps,
                          run.skipped && *run.skipped > 0 && scales(run)
                              ? fmt::format("; {} {} skipped", *run.skipped, *run.skipped == 1 ? "was" : "were")
-                             : ""));
+                             : "",
+                         inside.empty() ? "" : "; " + inside));
   }
 
   /// Without a loss scaler no step is skipped: a gradient that is not finite ends the run.
@@ -125,8 +169,10 @@ CheckRule parse_rule(const std::string& word) {
 
 const std::vector<CheckRuleInfo>& check_rules() {
   static const std::vector<CheckRuleInfo> rules{
-      {"overflow", "a step had a gradient that was not finite"},
-      {"divergence", "a loss was not finite or ran away, or a gradient ended the run"},
+      {"overflow", "a step had a gradient that was not finite, or a value overflowed in an observed step"},
+      {"damage", "diagnose finds a fault that makes results wrong, or a fatal one"},
+      {"fatal", "diagnose finds a fault that the run cannot go on with"},
+      {"divergence", "a loss of a step that was applied was not finite, or it ran away, or a gradient ended the run"},
       {"skip-rate", "more than this share of the steps was skipped: skip-rate=0.1", true},
       {"undecided", "a mode has no verdict against fp32"},
       {"worse", "a mode's loss is worse than fp32's"},
@@ -159,12 +205,15 @@ CheckResult check(const std::vector<const RunFileReader*>& readers, const std::v
     result.files.push_back(reader->path());
     for (const ModeResult& mode : comparison.modes) result.runs += std::ssize(mode.runs);
     const std::vector<MissingRuns> absent = missing_runs(*reader);
+    const bool looks_closer = std::any_of(rules.begin(), rules.end(), [](const CheckRule& r) { return r.name == "damage" || r.name == "fatal"; });
+    const std::vector<RunDiagnosis> diagnosed = looks_closer ? diagnose(*reader).runs : std::vector<RunDiagnosis>{};
     for (const CheckRule& rule : rules) {
       Checker checker(rule, result);
       for (const ModeResult& mode : comparison.modes) {
-        for (const RunResult& run : mode.runs) checker.run(run);
+        for (const RunResult& run : mode.runs) checker.run(run, *reader);
         checker.mode(mode, reader->path());
       }
+      for (const RunDiagnosis& run : diagnosed) checker.diagnosed(run, reader->path());
       for (const MissingRuns& runs : absent) checker.missing(runs, reader->path());
       checker.gaps(*reader);
     }

@@ -41,7 +41,7 @@ struct Group {
 };
 
 int mode_rank(const std::string& mode) {
-  static const std::array<std::string, 6> order{"fp32", "tf32", "fp16", "bf16", "fp16+tf32", "bf16+tf32"};
+  static const std::array<std::string, 8> order{"fp32", "tf32", "fp16", "bf16", "fp16+tf32", "bf16+tf32", "fp16_pure", "bf16_pure"};
   return static_cast<int>(std::find(order.begin(), order.end(), mode) - order.begin());
 }
 

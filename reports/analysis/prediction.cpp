@@ -5,16 +5,21 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "kernels/scaling/loss_scaler.h"
 #include "reports/analysis/diagnosis/words.h"
+#include "reports/analysis/scale_bounds.h"
+#include "reports/analysis/scaled_tensors.h"
 
 namespace ulpscope::reports {
 namespace {
 
 constexpr std::int64_t most_first_skips = 300;  // halvings from the greatest fp32 to the least: 277
 constexpr double worth_a_note = 0.01;
+// Powers of two that are normal numbers of fp32, as a scale has to be.
+constexpr int least_exponent = -126, greatest_exponent = 127;
 
 std::int64_t nonzero(const ExponentHistogram& h) {
   std::int64_t sum = 0;
@@ -96,46 +101,68 @@ void forward_flushes(const PredictionInput& input, std::vector<Foreseen>& found)
   }
 }
 
-/// Share of the non-zero elements of the backward pass that become zero at 2^scale.
-double flushed_share(const PredictionInput& input, int scale) {
-  std::int64_t all = 0, lost = 0;
-  for (const StoredRange& r : input.ranges) {
-    if (!r.backward) continue;
-    all += nonzero(r.histogram);
-    lost += below(r.histogram, scale, exponent_of(info(r.format).flush_threshold));
-  }
-  return all == 0 ? 0.0 : static_cast<double>(lost) / static_cast<double>(all);
+struct Gradient {
+  const StoredRange* stored = nullptr;
+  ScaledRange range{};
+};
+using Layers = std::map<std::string, std::vector<Gradient>>;
+
+/// The backward pass by layer. What it refers to is the input's.
+Layers layers_of(const PredictionInput& input) {
+  Layers layers;
+  for (const StoredRange& r : input.ranges)
+    if (r.backward && !r.histogram.counts.empty())
+      layers[layer_name(r.node, input.layer_depth)].push_back({&r, {r.format, 1.0, r.greatest, &r.histogram}});
+  return layers;
+}
+
+std::vector<ScaledRange> ranges_of(const std::vector<Gradient>& layer) {
+  std::vector<ScaledRange> ranges;
+  for (const Gradient& g : layer) ranges.push_back(g.range);
+  return ranges;
+}
+
+const StoredRange* loses_most(const std::vector<Gradient>& layer, double scale) {
+  return std::max_element(layer.begin(), layer.end(), [&](const Gradient& a, const Gradient& b) {
+           return flushed_at(a.range, scale) < flushed_at(b.range, scale);
+         })->stored;
 }
 
 ScaleWindow window_of(const PredictionInput& input) {
   ScaleWindow w;
-  int smallest = 1000;
-  std::optional<int> deepest;
-  for (const StoredRange& r : input.ranges) {
-    if (!r.backward || r.histogram.counts.empty()) continue;
-    // The greatest power of two that keeps greatest * 2^n below the limit.
-    int n = static_cast<int>(std::floor(std::log2(limit(r.format) / r.greatest)));
-    while (r.greatest * std::ldexp(1.0, n) >= limit(r.format)) --n;
-    if (n < smallest) {
-      smallest = n;
-      w.highest_tensor = r.tensor;
+  for (const auto& [name, layer] : layers_of(input)) {
+    if (const auto k = least_scale(ranges_of(layer), w.share, least_exponent); k && (!w.lowest || *k > *w.lowest)) {
+      w.lowest = k;
+      w.lowest_tensor = loses_most(layer, std::exp2(*k - 1))->tensor;
     }
-    const int needs = exponent_of(info(r.format).min_normal) - r.histogram.first;  // first: its least exponent
-    if (!deepest || needs > *deepest) {
-      deepest = needs;
-      w.lowest_tensor = r.tensor;
+    for (const Gradient& g : layer) {
+      const int full = exponent_of(info(g.range.format).min_normal) - g.range.histogram->first;  // its least binade
+      w.full = std::max(w.full.value_or(full), full);
+      const int highest = greatest_scale(g.range).value_or(greatest_exponent);
+      if (w.highest && highest >= *w.highest) continue;
+      w.highest = std::min(highest, greatest_exponent);
+      w.highest_tensor = g.stored->tensor;
     }
   }
-  if (!deepest) return w;
-  w.highest = std::min(smallest, 127);
-  w.full = *deepest;
-  for (int s = std::min(-30, *w.full); s <= std::max(*w.full, 127); ++s)
-    if (flushed_share(input, s) <= w.share) {
-      w.lowest = s;
-      break;
-    }
   return w;
 }
+
+struct LostBelow {
+  double share = 0.0;
+  std::string layer{};
+  const StoredRange* most = nullptr;
+};
+
+/// Of the layer that loses most at a scale.
+LostBelow lost_below(const PredictionInput& input, double scale) {
+  LostBelow worst;
+  for (const auto& [name, layer] : layers_of(input))
+    if (const double share = flushed_share(ranges_of(layer), scale); worst.most == nullptr || share > worst.share)
+      worst = {share, name, loses_most(layer, scale)};
+  return worst;
+}
+
+double first_scale(const ModePrediction& p) { return p.settled_scale.value_or(p.start_scale.value_or(1.0)); }
 
 /// How the mode's policy finds a scale at which nothing overflows.
 void search_scale(const PredictionInput& input, ModePrediction& p) {
@@ -200,24 +227,20 @@ void backward_faults(const PredictionInput& input, const ModePrediction& p, std:
                              Provenance::projected));
     found.push_back(std::move(f));
   }
-  const double lost = *p.flushed;
+  const LostBelow below = lost_below(input, first_scale(p));
+  const double lost = below.share;
   if (lost <= p.window.share) return;
-  Foreseen f;
-  f.phase = "backward";
-  for (const StoredRange& lost_in : input.ranges)
-    if (lost_in.tensor == p.window.lowest_tensor) f = about(lost_in);
+  Foreseen f = about(*below.most);
   f.kind = name(Kind::gradient_below_range);
   f.gravity = Gravity::damage;
-  f.tensor = p.window.lowest_tensor;
-  f.format = name(input.lower);
-  f.what = fmt::format("{} of the non-zero gradients become zero {}; a scale in {} keeps them", percent(lost),
+  f.what = fmt::format("{} of the non-zero gradients of {} become zero {}; a scale in {} keeps them", percent(lost), below.layer,
                        input.scaled ? fmt::format("at the scale {}", scale_amount(p.settled_scale.value_or(start)))
                                     : "without a loss scale",
                        window_words(p.window));
   if (!p.window.exists())
     f.what = fmt::format(
-        "{} of the non-zero gradients become zero, and no one scale keeps them: what keeps {} makes {} overflow",
-        percent(lost), p.window.lowest_tensor, p.window.highest_tensor);
+        "{} of the non-zero gradients of {} become zero, and no one scale keeps them: what keeps {} makes {} overflow",
+        percent(lost), below.layer, p.window.lowest_tensor, p.window.highest_tensor);
   f.facts.push_back(fact("flushed_share", "flushed", lost, percent(lost), Provenance::projected));
   f.facts.push_back(fact("smallest_scale", "smallest scale", std::ldexp(1.0, p.window.lowest.value_or(0)),
                          power(p.window.lowest.value_or(0)), Provenance::projected));
@@ -293,7 +316,7 @@ ModePrediction predict(const PredictionInput& input) {
   p.non_standard = input.non_standard;
   p.window = window_of(input);
   search_scale(input, p);
-  p.flushed = flushed_share(input, exponent_of(p.settled_scale.value_or(p.start_scale.value_or(1.0))));
+  p.flushed = lost_below(input, first_scale(p)).share;
   room(input, p);
   forward_overflows(input, p.foreseen);
   p.foreseen.insert(p.foreseen.end(), input.checks.begin(), input.checks.end());

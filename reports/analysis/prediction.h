@@ -61,15 +61,16 @@ struct PredictionInput {
   bool scaled = false;  ///< the loss is multiplied
   scaling::Policy policy{};
   std::vector<StoredRange> ranges{};     ///< in order of execution, sources first
+  int layer_depth = 1;                   ///< parts of a node's name that make its layer
   std::int64_t without_counterpart = 0;  ///< stored in the narrow format, and fp32 has no tensor of that name
   std::vector<Foreseen> checks{};        ///< found without ranges
   std::vector<std::string> non_standard{};
 };
 
-/// The loss scales that suit the backward pass, powers of two.
+/// The loss scales that suit the backward pass, powers of two: what LossScaleWindow is to a run.
 struct ScaleWindow {
-  std::optional<int> lowest{};   ///< 2^lowest and above: at most `share` of the non-zero gradients become zero; none:
-                                 ///< nothing is lost at 1
+  std::optional<int> lowest{};   ///< 2^lowest and above: at most `share` of each layer's non-zero gradients become zero;
+                                 ///< none: no more are lost at any scale
   std::optional<int> full{};     ///< 2^full and above: no gradient is subnormal
   std::optional<int> highest{};  ///< 2^highest and below: nothing overflows; none: no gradient
   std::string lowest_tensor{}, highest_tensor{};
@@ -95,8 +96,8 @@ struct ModePrediction {
   ScaleWindow window{};
   bool scaled = false;
   Number start_scale{};
-  Number flushed{};  ///< share of the non-zero gradients that become zero at the scale the first steps settle at (1
-                     ///< without one)
+  Number flushed{};  ///< share of the non-zero gradients of a layer that become zero at the scale the first steps settle at (1
+                     ///< without one): of the layer that loses most
   std::optional<std::int64_t> first_skips{};  ///< steps that will be skipped until the scale fits; none: it never does
   Number settled_scale{};
   Number room_forward{};  ///< bits between the greatest forward magnitude and the limit

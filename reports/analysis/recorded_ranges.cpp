@@ -28,6 +28,7 @@ std::set<TensorId> unscaled(const PlanView& plan) {
 RecordedRanges::RecordedRanges(const RunFileReader& reader, const Evidence& evidence) : loss_(evidence.plan().loss()) {
   const std::set<TensorId> parameters = unscaled(evidence.plan());
   for (const ScaledTensor& tensor : scaled_tensors(evidence.plan())) {
+    if (is_view(*tensor.node)) continue;   // has no range of its own
     places_.emplace(tensor.id, tensors_.size());
     tensors_.push_back({info(tensor.format).overflow_threshold, parameters.contains(tensor.id)});
     narrow_sums_ = narrow_sums_ || tensor.node->inner.has_value();

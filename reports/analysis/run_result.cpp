@@ -11,21 +11,31 @@
 namespace ulpscope::reports {
 namespace {
 
-void take_losses(const std::vector<StepRecord>& steps, RunResult& result) {
-  std::optional<std::int64_t> streak;  // of non-finite losses, so far unbroken
+void take_losses(const std::vector<StepRecord>& steps, std::optional<std::int64_t> stopped_at, RunResult& result) {
+  std::optional<std::int64_t> streak, skips;  // of non-finite losses, so far unbroken; skipped ones before it
+  std::int64_t skipped = 0;
   for (const StepRecord& step : steps) {
     result.losses_unknown += step.loss ? 0 : 1;
     if (!step.loss) continue;
     if (std::isfinite(*step.loss)) {
       streak.reset();
+      skips.reset();
+      skipped = 0;
       if (!result.best_loss || *step.loss < *result.best_loss) result.best_loss = step.loss;
       continue;
     }
     ++result.losses_not_finite;
     if (!result.first_not_finite) result.first_not_finite = step.step;
-    if (!streak) streak = step.step;
+    const bool harmless = step.skipped && step.step != stopped_at;  // no weight was changed by it
+    result.losses_skipped += harmless ? 1 : 0;
+    if (harmless && !streak) {
+      if (!skips) skips = step.step;
+      ++skipped;
+    } else if (!streak) {
+      streak = step.step;
+    }
   }
-  result.diverged_at = streak;
+  result.diverged_at = streak || skipped < fatal_skips ? streak : skips;
 
   std::vector<double> last;
   for (auto step = steps.rbegin(); step != steps.rend() && last.size() < final_steps; ++step) {
@@ -111,10 +121,12 @@ RunResult summarise_run(const RunFileReader& reader, const RunRecord& run) {
   const std::vector<StepRecord> steps = reader.steps(run.id);
   result.steps = static_cast<std::int64_t>(steps.size());
   if (!steps_lost(reader, run, steps)) count_steps(steps, result);
-  take_losses(steps, result);
+  const std::vector<EventRecord> events = reader.events(run.id);
+  const auto stop = std::find_if(events.begin(), events.end(), [](const EventRecord& e) { return e.kind == event_kind::stop; });
+  take_losses(steps, stop == events.end() ? std::nullopt : std::optional(stop->step), result);
   take_scale(steps, result);
   take_evaluations(reader.evaluations(run.id), result);
-  take_events(reader.events(run.id), result);
+  take_events(events, result);
   take_timing(reader.timing_samples(run.id), result);
   for (const MemoryRecord& row : reader.memory(run.id, MemoryKind::peak))
     if (row.total_bytes && (!result.peak || *row.total_bytes > *result.peak->total_bytes)) result.peak = row;
@@ -150,8 +162,10 @@ std::optional<std::string> divergence_note(const RunResult& result) {
     return fmt::format("diverged: the loss is not finite from step {} on", *result.diverged_at + 1);
   if (result.ran_away_at) return fmt::format("diverged: the loss ran away, said in step {}", *result.ran_away_at + 1);
   if (result.losses_not_finite == 0) return std::nullopt;
-  return fmt::format("the loss was not finite in {} step{}, first in step {}, and recovered", result.losses_not_finite,
-                     result.losses_not_finite == 1 ? "" : "s", *result.first_not_finite + 1);
+  const bool one = result.losses_not_finite == 1;
+  const char* const end = result.losses_skipped < result.losses_not_finite ? "recovered" : one ? "it was skipped" : "all were skipped";
+  return fmt::format("the loss was not finite in {} step{}, first in step {}, and {}", result.losses_not_finite, one ? "" : "s",
+                     *result.first_not_finite + 1, end);
 }
 
 }  // namespace ulpscope::reports

@@ -12,6 +12,8 @@ namespace ulpscope::reports {
 
 /// The final loss is the mean over this many last recorded steps.
 inline constexpr std::size_t final_steps = 10;
+/// A run that ends in this many skipped steps whose loss is not finite has diverged; in fewer, the scaler did its work.
+inline constexpr std::int64_t fatal_skips = 3;
 
 struct RunResult {
   std::string file{};
@@ -33,8 +35,10 @@ struct RunResult {
   // Iterations, from 0, as in the run file; what is said to people counts steps from 1 (iteration 0 is step 1).
   std::int64_t losses_unknown = 0;     ///< steps whose row has none
   std::int64_t losses_not_finite = 0;  ///< steps
+  std::int64_t losses_skipped = 0;     ///< of them, steps that were skipped: nothing came of their loss
   std::optional<std::int64_t> first_not_finite{};
-  std::optional<std::int64_t> diverged_at{};  ///< first step of the non-finite losses that the run ended in
+  /// First step of the non-finite losses that the run ended in. Skipped ones are none, unless they are the last 3 or more.
+  std::optional<std::int64_t> diverged_at{};
   std::optional<std::int64_t> stopped_at{};   ///< step whose gradients, not finite, ended the run
   std::optional<std::int64_t> ran_away_at{};  ///< step from which the loss, still finite, counted as run away
 
@@ -49,6 +53,8 @@ struct RunResult {
 
   /// It ended in numbers that are not finite. A loss that ran away is a result like others.
   bool diverged() const { return diverged_at.has_value() || stopped_at.has_value(); }
+  /// It did, or its loss ran away, or a step with a loss that is not finite was applied.
+  bool went_astray() const { return diverged() || ran_away_at || losses_not_finite > losses_skipped; }
   /// Ended as planned, or ended by its own loss: what it came to can be held against other runs.
   bool complete() const { return run.status == RunStatus::finished || diverged(); }
 };
@@ -62,7 +68,7 @@ std::optional<std::string> missing_note(const RunResult& result);
 std::optional<std::string> status_note(const RunResult& result);
 /// Steps counted from 1: "diverged: the loss is not finite from step 37 on", "diverged: a gradient that is not finite
 /// ended it in step 37", "diverged: the loss ran away, said in step 37", "the loss was not finite in 2 steps, first in
-/// step 5, and recovered", or nothing.
+/// step 5, and recovered" (or ", and it was skipped"), or nothing.
 std::optional<std::string> divergence_note(const RunResult& result);
 
 }  // namespace ulpscope::reports

@@ -49,11 +49,18 @@ std::string layer_name(const std::string& node, int depth) {
   return node.substr(0, end);
 }
 
-int layer_depth(const PlanView& plan) {
+int layer_depth(const std::vector<std::string>& nodes) {
   std::set<std::string> first;
-  for (const PlanNode& node : plan.nodes())
-    if (node.record.phase != Phase::update && node.record.name.find('.') != std::string::npos) first.insert(layer_name(node.record.name, 1));
+  for (const std::string& node : nodes)
+    if (node.find('.') != std::string::npos) first.insert(layer_name(node, 1));
   return first.size() == 1 ? 2 : 1;
+}
+
+int layer_depth(const PlanView& plan) {
+  std::vector<std::string> names;
+  for (const PlanNode& node : plan.nodes())
+    if (node.record.phase != Phase::update) names.push_back(node.record.name);
+  return layer_depth(names);
 }
 
 }  // namespace ulpscope::reports

@@ -23,5 +23,6 @@ std::vector<ScaledTensor> scaled_tensors(const PlanView& plan);
 std::string layer_name(const std::string& node, int depth);
 /// 1, or 2 if the names of all nodes share their first part.
 int layer_depth(const PlanView& plan);
+int layer_depth(const std::vector<std::string>& nodes);
 
 }  // namespace ulpscope::reports

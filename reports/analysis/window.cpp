@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "reports/analysis/scale_bounds.h"
 #include "reports/analysis/scaled_tensors.h"
 
 namespace ulpscope::reports {
@@ -19,47 +20,19 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 /// A gradient in one step.
 struct Sample {
   std::string tensor{};
-  const FormatInfo* format = nullptr;
-  const TensorStatsRecord* row = nullptr;
-  double scale = 1.0;   ///< behind the numbers of the row
+  ScaledRange range{};
 };
 
 /// bits of the exponent: a range that the loss scale can leave.
 bool narrow(Format format) { return is_float(format) && info(format).exponent_bits < info(Format::fp32).exponent_bits; }
 
-double not_zero(const TensorStatsRecord& row) {
-  double sum = 0.0;
-  if (row.histogram)
-    for (const std::uint64_t count : row.histogram->counts) sum += static_cast<double>(count);
-  return sum;
+std::vector<ScaledRange> ranges_of(const std::vector<Sample>& samples) {
+  std::vector<ScaledRange> ranges;
+  for (const Sample& s : samples) ranges.push_back(s.range);
+  return ranges;
 }
 
-/// Finite elements that are not zero and would be at another scale. Inside a bin they are taken to lie log-uniformly, which
-/// matters only where the scales are not a power of two apart.
-double flushed_at(const Sample& s, double scale) {
-  if (!s.row->histogram) return 0.0;
-  const double edge = std::log2(s.format->flush_threshold) + std::log2(s.scale) - std::log2(scale);
-  double lost = 0.0, exponent = s.row->histogram->first;
-  for (const std::uint64_t count : s.row->histogram->counts) {
-    lost += static_cast<double>(count) * std::clamp(edge - exponent, 0.0, 1.0);
-    exponent += 1.0;
-  }
-  return lost;
-}
-
-double share_at(const std::vector<Sample>& samples, double scale) {
-  double lost = 0.0, all = 0.0;
-  for (const Sample& s : samples) {
-    lost += flushed_at(s, scale);
-    all += not_zero(*s.row);
-  }
-  return all > 0.0 ? lost / all : 0.0;
-}
-
-bool overflows_at(const Sample& s, double scale) {
-  const double greatest = s.row->greatest_magnitude.value_or(0.0);
-  return greatest * (scale / s.scale) >= s.format->overflow_threshold;
-}
+double share_at(const std::vector<Sample>& samples, double scale) { return flushed_share(ranges_of(samples), scale); }
 
 /// What is known of the tensor: an operand that was not finite says nothing of its range.
 bool whole(const TensorStatsRecord& row) {
@@ -67,26 +40,26 @@ bool whole(const TensorStatsRecord& row) {
 }
 
 /// Of one step.
-void narrow_down(const std::vector<Sample>& samples, double share, LayerWindow& window) {
-  if (share_at(samples, std::exp2(least_exponent)) > share) {
-    int k = least_exponent;
-    while (k <= greatest_exponent && share_at(samples, std::exp2(k)) > share) ++k;
-    const double lowest = k > greatest_exponent ? infinity : std::exp2(k);
+void narrow_down(const std::vector<Sample>& samples, std::int64_t step, double share, LayerWindow& window) {
+  if (const auto k = least_scale(ranges_of(samples), share, least_exponent)) {
+    const double lowest = *k > greatest_exponent ? infinity : std::exp2(*k);
     if (!window.lowest || lowest > *window.lowest) {
       window.lowest = lowest;
-      const double below = std::exp2(k - 1);
-      const auto most = std::max_element(samples.begin(), samples.end(), [&](const Sample& a, const Sample& b) { return flushed_at(a, below) < flushed_at(b, below); });
+      window.lowest_step = step;
+      const double below = std::exp2(*k - 1);
+      const auto most = std::max_element(samples.begin(), samples.end(), [&](const Sample& a, const Sample& b) {
+        return flushed_at(a.range, below) < flushed_at(b.range, below);
+      });
       window.lowest_tensor = most->tensor;
     }
   }
   for (const Sample& s : samples) {
-    if (s.row->greatest_magnitude.value_or(0.0) <= 0.0) continue;
-    int k = greatest_exponent;
-    while (k >= least_exponent && overflows_at(s, std::exp2(k))) --k;
-    if (k == greatest_exponent) continue;
-    const double highest = k < least_exponent ? 0.0 : std::exp2(k);
+    const auto k = greatest_scale(s.range);
+    if (!k || *k >= greatest_exponent) continue;
+    const double highest = *k < least_exponent ? 0.0 : std::exp2(*k);
     if (window.highest && highest >= *window.highest) continue;
     window.highest = highest;
+    window.highest_step = step;
     window.highest_tensor = s.tensor;
   }
 }
@@ -119,7 +92,9 @@ Samples gather(const std::vector<TensorStatsRecord>& rows, const Evidence& e, Pr
     const double scale = shadow ? 1.0 : e.scale(row.step);
     if (!(scale > 0.0) || !std::isfinite(scale)) continue;
     const ScaledTensor& tensor = gradients.at(row.tensor);
-    samples[layer_name(tensor.node->record.name, depth)][row.step].push_back({e.plan().title(row.tensor), &info(tensor.format), &row, scale});
+    samples[layer_name(tensor.node->record.name, depth)][row.step].push_back(
+        {e.plan().title(row.tensor),
+         {tensor.format, scale, row.greatest_magnitude.value_or(0.0), row.histogram ? &*row.histogram : nullptr}});
     if (shadow) provenance = Provenance::recomputed;
   }
   return samples;
@@ -130,11 +105,13 @@ void join(LossScaleWindow& window, const LayerWindow& layer) {
   if (layer.lowest && (!window.model.lowest || *layer.lowest > *window.model.lowest)) {
     window.model.lowest = layer.lowest;
     window.model.lowest_tensor = layer.lowest_tensor;
+    window.model.lowest_step = layer.lowest_step;
     window.lowest_layer = layer.layer;
   }
   if (layer.highest && (!window.model.highest || *layer.highest < *window.model.highest)) {
     window.model.highest = layer.highest;
     window.model.highest_tensor = layer.highest_tensor;
+    window.model.highest_step = layer.highest_step;
     window.highest_layer = layer.layer;
   }
 }
@@ -160,11 +137,22 @@ std::optional<LossScaleWindow> scale_window(const RunFileReader& reader, const E
   window.scale = evidence.scale(window.steps.back());
   for (const auto& [name, by_step] : samples) {
     LayerWindow layer{.layer = name};
-    for (const auto& [step, list] : by_step) narrow_down(list, share, layer);
-    if (by_step.contains(window.steps.back()) && *window.scale > 0.0) {
-      const std::vector<Sample>& now = by_step.at(window.steps.back());
-      layer.flushed = share_at(now, *window.scale);
-      latest.insert(latest.end(), now.begin(), now.end());
+    for (const auto& [step, list] : by_step) {
+      narrow_down(list, step, share, layer);
+      if (step == window.steps.back()) narrow_down(list, step, share, window.latest);
+      if (!(*window.scale > 0.0)) continue;
+      const double lost = share_at(list, *window.scale);
+      if (!layer.flushed_most || lost > *layer.flushed_most) {
+        layer.flushed_most = lost;
+        layer.flushed_most_step = step;
+      }
+      if (step != window.steps.back()) continue;
+      layer.flushed = lost;
+      latest.insert(latest.end(), list.begin(), list.end());
+    }
+    if (layer.flushed_most && (!window.model.flushed_most || *layer.flushed_most > *window.model.flushed_most)) {
+      window.model.flushed_most = layer.flushed_most;   // of its worst layer
+      window.model.flushed_most_step = layer.flushed_most_step;
     }
     join(window, layer);
     window.layers.push_back(std::move(layer));

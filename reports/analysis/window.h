@@ -18,7 +18,12 @@ struct LayerWindow {
   Number highest{};             ///< at which nothing overflows; none: every scale. 0: no scale is low enough
   std::string lowest_tensor{};  ///< that loses most at half the lowest scale
   std::string highest_tensor{}; ///< that overflows first
+  std::optional<std::int64_t> lowest_step{}, highest_step{};   ///< iterations that decide
   Number flushed{};             ///< share lost at the scale in force, latest step
+  /// The greatest share over all steps, were each at the scale in force in the latest: within bounds exactly where that scale is not
+  /// below the lowest.
+  Number flushed_most{};
+  std::optional<std::int64_t> flushed_most_step{};
 
   bool open() const { return !lowest || !highest || *lowest <= *highest; }
 };
@@ -27,11 +32,12 @@ struct LossScaleWindow {
   double share = 0.01;                ///< that may be flushed
   std::vector<LayerWindow> layers{};  ///< narrowest first
   LayerWindow model{};                ///< what suits all of them; its layer is empty
+  LayerWindow latest{};               ///< what suits all of them in the latest of the steps alone
   std::string lowest_layer{}, highest_layer{};   ///< which decide
   Number scale{};                     ///< in force in the latest of the steps
   std::vector<std::int64_t> steps{};  ///< iterations it rests on
-  /// Counted in the run itself (what an earlier result lost is not seen), or recomputed, in an fp32 shadow.
-  Provenance provenance = Provenance::counted;
+  /// Computed from what was counted in the run itself (what an earlier result lost is not seen), or recomputed, in an fp32 shadow.
+  Provenance provenance = Provenance::computed;
 
   /// A single scale suits the whole model.
   bool exists() const { return model.open(); }

@@ -12,6 +12,8 @@
 // Mends: mode,seed,kind,status,change,why,step_time_ratio,step_time_provenance,memory_delta_bytes,ulpscope
 // Prediction: mode,section,kind,gravity,node,key,value,provenance,text
 //   section is verdict, window, foreseen, fact or advice.
+// Time: mode,seed,section,name,operation,phase,figure,value,unit,provenance,text
+//   section is step, node, category, ledger, bound, device, reason or note; figure is a key as in JSON.
 #pragma once
 
 #include "reports/export/exporter.h"
@@ -27,6 +29,7 @@ class CsvExporter : public Exporter {
   void write(const Prediction& prediction, std::ostream& out) const override;
   void write(const Mends& mends, std::ostream& out) const override;
   void write(const ScaleReplay& replay, std::ostream& out) const override;
+  void write(const TimeReport& report, std::ostream& out) const override;
 };
 
 }  // namespace ulpscope::reports

@@ -17,6 +17,7 @@
 #include "reports/analysis/scale_replay.h"
 #include "reports/analysis/prediction.h"
 #include "reports/analysis/summary.h"
+#include "reports/analysis/time.h"
 
 namespace ulpscope::reports {
 
@@ -30,6 +31,7 @@ class Exporter {
   virtual void write(const Prediction& prediction, std::ostream& out) const = 0;
   virtual void write(const Mends& mends, std::ostream& out) const = 0;
   virtual void write(const ScaleReplay& replay, std::ostream& out) const = 0;
+  virtual void write(const TimeReport& report, std::ostream& out) const = 0;
 };
 
 /// "text", "json" or "csv". Throws UsageError listing the forms there are.

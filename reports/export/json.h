@@ -15,6 +15,7 @@ class JsonExporter : public Exporter {
   void write(const Prediction& prediction, std::ostream& out) const override;
   void write(const Mends& mends, std::ostream& out) const override;
   void write(const ScaleReplay& replay, std::ostream& out) const override;
+  void write(const TimeReport& report, std::ostream& out) const override;
 };
 
 }  // namespace ulpscope::reports

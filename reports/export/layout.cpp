@@ -37,9 +37,16 @@ std::size_t columns(std::string_view text) {
 }
 
 std::string printable(std::string_view text) {
-  std::string clean(text);
-  for (char& c : clean)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
+  std::string clean;
+  clean.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    // U+0080 to U+009F in UTF-8: to many a terminal U+009B is the beginning of an escape sequence.
+    const bool second_set = byte == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) >= 0x80 &&
+                            static_cast<unsigned char>(text[i + 1]) < 0xA0;
+    i += second_set ? 1 : 0;
+    clean += second_set || byte < 0x20 || byte == 0x7F ? '?' : static_cast<char>(byte);
+  }
   return clean;
 }
 

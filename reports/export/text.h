@@ -7,6 +7,9 @@ namespace ulpscope::reports {
 
 class TextExporter : public Exporter {
  public:
+  /// Nodes of a mode that the time report lists; 0: all.
+  std::size_t top_nodes = 10;
+
   void write(const Comparison& comparison, std::ostream& out) const override;
   void write(const Summary& summary, std::ostream& out) const override;
   void write(const CheckResult& result, std::ostream& out) const override;
@@ -14,6 +17,7 @@ class TextExporter : public Exporter {
   void write(const Prediction& prediction, std::ostream& out) const override;
   void write(const Mends& mends, std::ostream& out) const override;
   void write(const ScaleReplay& replay, std::ostream& out) const override;
+  void write(const TimeReport& report, std::ostream& out) const override;
 };
 
 }  // namespace ulpscope::reports

@@ -93,13 +93,13 @@ void room_table(const RunDiagnosis& run, std::ostream& out) {
   out << "\n  head-room: bits from the greatest magnitude to the limit, in the last\n"
          "  observed step (in brackets: how that moved since the first) [computed]\n";
   out << "  " << pad_right("layer", 23) << pad_right("format", 6) << pad_left("forward", 16) << pad_left("backward", 16)
-      << pad_left("lost below", 14) << '\n';
+      << pad_left("lost below", 16) << '\n';
   for (std::size_t i = 0; i < run.layers.size() && i < most_layers; ++i) {
     const LayerRoom& l = run.layers[i];
     out << "  " << pad_right(shorten(printable(l.layer), 22), 23) << pad_right(shorten(l.format, 5), 6)
-        << pad_left(bits(l.above_forward, l.above_forward_change, l.forward_not_finite), 16)
-        << pad_left(bits(l.above_backward, l.above_backward_change, l.backward_not_finite), 16)
-        << pad_left(share(l.flushed, l.flushed_change), 14) << '\n';
+        << ' ' << pad_left(bits(l.above_forward, l.above_forward_change, l.forward_not_finite), 15)
+        << ' ' << pad_left(bits(l.above_backward, l.above_backward_change, l.backward_not_finite), 15)
+        << ' ' << pad_left(share(l.flushed, l.flushed_change), 15) << '\n';
   }
   if (run.layers.size() > most_layers)
     out << fmt::format("  {} more with more room: --json\n", run.layers.size() - most_layers);

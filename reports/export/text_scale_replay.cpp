@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t name_width = 26;
 
-std::string scale_words(const Number& scale) { return scale ? scale_amount(*scale) : "-"; }
+std::string scale_words(const Number& scale) { return scale ? scale_power(*scale) : "-"; }
 
 void row(const PolicyReplay& p, std::ostream& out) {
   const std::string range = fmt::format("{} .. {}", scale_words(p.least), scale_words(p.greatest));

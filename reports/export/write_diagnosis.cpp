@@ -68,6 +68,8 @@ json run_json(const RunDiagnosis& r) {
                       {"above_forward_change", number(l.above_forward_change)},
                       {"above_backward_bits", number(l.above_backward)},
                       {"above_backward_change", number(l.above_backward_change)},
+                      {"forward_not_finite", l.forward_not_finite},
+                      {"backward_not_finite", l.backward_not_finite},
                       {"flushed_share", number(l.flushed)},
                       {"flushed_change", number(l.flushed_change)},
                       {"provenance", name(Provenance::computed)}});
@@ -178,6 +180,8 @@ void CsvExporter::write(const Diagnosis& diagnosis, std::ostream& out) const {
       room("above_forward_bits", l.above_forward);
       room("above_backward_bits", l.above_backward);
       room("flushed_share", l.flushed);
+      if (l.forward_not_finite) room("forward_not_finite", 1.0);
+      if (l.backward_not_finite) room("backward_not_finite", 1.0);
     }
     for (const Watched& w : run.watch)
       print(run,
@@ -191,6 +195,8 @@ void CsvExporter::write(const Diagnosis& diagnosis, std::ostream& out) const {
             out);
     const auto window = [&](const LayerWindow& w) {
       print(run, {.section = "window", .node = w.layer, .key = "lowest_scale", .value = exactly(w.lowest), .provenance = std::string(name(run.window->provenance)), .text = w.lowest_tensor}, out);
+      print(run, {.section = "window", .node = w.layer, .key = "flushed_share", .value = exactly(w.flushed), .provenance = std::string(name(run.window->provenance)), .text = ""}, out);
+      print(run, {.section = "window", .node = w.layer, .key = "flushed_share_most", .value = exactly(w.flushed_most), .provenance = std::string(name(run.window->provenance)), .text = ""}, out);
       print(run, {.section = "window", .node = w.layer, .key = "highest_scale", .value = exactly(w.highest), .provenance = std::string(name(run.window->provenance)), .text = w.highest_tensor}, out);
     };
     if (run.window) {

@@ -16,21 +16,39 @@ using json = nlohmann::ordered_json;
 
 constexpr std::size_t most_layers = 12;
 
-std::string lowest_text(const LayerWindow& w) { return !w.lowest ? "any" : std::isfinite(*w.lowest) ? scale_amount(*w.lowest) : "none"; }
-std::string highest_text(const LayerWindow& w) { return !w.highest ? "any" : *w.highest > 0.0 ? scale_amount(*w.highest) : "none"; }
+std::string lowest_text(const LayerWindow& w) { return !w.lowest ? "any" : std::isfinite(*w.lowest) ? scale_power(*w.lowest) : "none"; }
+std::string highest_text(const LayerWindow& w) { return !w.highest ? "any" : *w.highest > 0.0 ? scale_power(*w.highest) : "none"; }
+
+std::string range(const LayerWindow& w) {
+  if (!w.lowest && !w.highest) return "every scale does";
+  if (!w.lowest) return fmt::format("every scale up to {}", highest_text(w));
+  if (!w.highest) return fmt::format("every scale from {} on", lowest_text(w));
+  return fmt::format("from {} to {}", lowest_text(w), highest_text(w));
+}
+
+bool inside(const LayerWindow& w, double scale) { return (!w.lowest || scale >= *w.lowest) && (!w.highest || scale <= *w.highest); }
+
+std::string share_text(const Number& share) { return share ? fmt::format("{:.3g} %", 100.0 * *share) : "-"; }
+
+/// Where more than one step was looked at, which of them decides.
+std::string in_step(const LossScaleWindow& w, const std::optional<std::int64_t>& step) { return step && w.steps.size() > 1 ? fmt::format(" in step {}", shown(*step)) : ""; }
 
 std::string verdict(const LossScaleWindow& w) {
   const std::string bound = percent(w.share);
   if (w.exists()) {
-    const bool inside = w.scale && (!w.model.lowest || *w.scale >= *w.model.lowest) && (!w.model.highest || *w.scale <= *w.model.highest);
-    std::string text = fmt::format("one scale suits the whole model: from {} to {}", lowest_text(w.model), highest_text(w.model));
-    if (w.scale) text += fmt::format("; {} was in force, which is {}", scale_amount(*w.scale), inside ? "inside" : "outside");
+    std::string text = fmt::format("one scale suits the whole model: {}", range(w.model));
+    if (w.scale) text += fmt::format("; {} was in force, which is {}", scale_power(*w.scale), inside(w.model, *w.scale) ? "inside" : "outside");
     return text;
   }
   std::string text = w.lowest_layer == w.highest_layer ? fmt::format("no single scale: {} alone", w.lowest_layer) : fmt::format("no single scale: {}", w.lowest_layer);
-  text += std::isfinite(*w.model.lowest) ? fmt::format(" needs {} to keep what is lost under {} ({})", scale_amount(*w.model.lowest), bound, w.model.lowest_tensor)
-                                         : fmt::format(" loses more than {} at every scale ({})", bound, w.model.lowest_tensor);
-  text += fmt::format(", {} overflows above {} ({})", w.lowest_layer == w.highest_layer ? "and" : w.highest_layer, highest_text(w.model), w.model.highest_tensor);
+  text += std::isfinite(*w.model.lowest) ? fmt::format(" needs {} to keep what is lost under {}{} ({})", scale_power(*w.model.lowest), bound, in_step(w, w.model.lowest_step), w.model.lowest_tensor)
+                                         : fmt::format(" loses more than {} at every scale{} ({})", bound, in_step(w, w.model.lowest_step), w.model.lowest_tensor);
+  text += fmt::format(", {} overflows above {}{} ({})", w.lowest_layer == w.highest_layer ? "and" : w.highest_layer, highest_text(w.model), in_step(w, w.model.highest_step), w.model.highest_tensor);
+  if (w.latest.open() && w.steps.size() > 1) {
+    text += fmt::format(". In step {} alone, the latest, one does: {}", shown(w.steps.back()), range(w.latest));
+    if (w.scale) text += fmt::format(", and {} was in force", scale_power(*w.scale));
+    return text;
+  }
   return text + ": keep one of them in fp32, or use bf16";
 }
 
@@ -40,13 +58,19 @@ json number(const Number& value) {
   return *value;
 }
 
+json optional(const std::optional<std::int64_t>& value) { return value ? json(*value) : json(nullptr); }
+
 json layer_json(const LayerWindow& w) {
   return {{"layer", w.layer.empty() ? json(nullptr) : json(w.layer)},
           {"lowest", number(w.lowest)},
           {"highest", number(w.highest)},
           {"lowest_tensor", w.lowest_tensor},
           {"highest_tensor", w.highest_tensor},
+          {"lowest_step", optional(w.lowest_step)},
+          {"highest_step", optional(w.highest_step)},
           {"flushed_share", number(w.flushed)},
+          {"flushed_share_most", number(w.flushed_most)},
+          {"flushed_share_most_step", optional(w.flushed_most_step)},
           {"open", w.open()}};
 }
 
@@ -56,11 +80,17 @@ void write_window(const LossScaleWindow& w, std::ostream& out) {
   const std::string steps = w.steps.size() == 1 ? fmt::format("step {}", shown(w.steps.front())) : fmt::format("{} steps", w.steps.size());
   out << '\n' << wrap(fmt::format("loss-scale window: scales at which a layer loses at most {} of its gradients below the range, and none overflows, in {} [{}]", percent(w.share), steps, name(w.provenance)), "  ");
   out << wrap(printable(verdict(w)), "  ");
-  out << "  " << pad_right("layer", 32) << pad_left("lowest", 12) << pad_left("highest", 12) << pad_left("lost now", 14) << '\n';
+  if (w.scale)
+    out << wrap(fmt::format("lost: at {}{}", scale_power(*w.scale),
+                            w.steps.size() > 1 ? fmt::format(", the scale of the latest (step {}): in it, and in the worst of the {} (which is in brackets)", shown(w.steps.back()), w.steps.size()) : ""),
+                "  ");
+  out << "  " << pad_right("layer", 28) << pad_left("lowest", 10) << pad_left("highest", 10) << pad_left("lost now", 11) << pad_left("at most", 17) << '\n';
   for (std::size_t i = 0; i < w.layers.size() && i < most_layers; ++i) {
     const LayerWindow& layer = w.layers[i];
-    out << "  " << pad_right(shorten(printable(layer.layer), 31), 32) << pad_left(lowest_text(layer), 12) << pad_left(highest_text(layer), 12)
-        << pad_left(layer.flushed ? fmt::format("{:.3g} %", 100.0 * *layer.flushed) : "-", 14) << '\n';
+    std::string most = share_text(layer.flushed_most);
+    if (layer.flushed_most.value_or(0.0) > 0.0 && w.steps.size() > 1) most += fmt::format(" ({})", shown(*layer.flushed_most_step));
+    out << "  " << pad_right(shorten(printable(layer.layer), 27), 28) << pad_left(lowest_text(layer), 10) << pad_left(highest_text(layer), 10)
+        << pad_left(share_text(layer.flushed), 11) << pad_left(most, 17) << '\n';
   }
   if (w.layers.size() > most_layers) out << fmt::format("  {} more with wider windows: --json\n", w.layers.size() - most_layers);
 }
@@ -75,6 +105,8 @@ json window_json(const LossScaleWindow& w) {
   document["lowest_layer"] = w.lowest_layer;
   document["highest_layer"] = w.highest_layer;
   document["scale"] = number(w.scale);
+  document["latest"] = layer_json(w.latest);
+  document["latest"].erase("layer");
   document["steps"] = w.steps;
   document["text"] = verdict(w);
   document["provenance"] = name(w.provenance);

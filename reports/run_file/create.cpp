@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
@@ -65,17 +66,7 @@ void check_place(const std::string& path, const std::string& file_name, bool ove
                          : fmt::format("cannot write {}: there is no folder {}", path, folder.string()));
 }
 
-void remove_old(const std::string& path, const std::string& file_name) {
-  std::error_code error;
-  if (!fs::exists(file_name, error)) return;
-  check_replaceable(path, file_name);  // it may have come in between
-  for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
-    if (unlink((file_name + suffix).c_str()) != 0 && errno != ENOENT)
-      throw UsageError(fmt::format("cannot overwrite {}: {}", path, std::strerror(errno)));
-  }
-}
-
-void remove_half_made(const std::string& file_name) {
+void remove_with_logs(const std::string& file_name) {
   for (const char* suffix : {"", "-wal", "-shm", "-journal"}) unlink((file_name + suffix).c_str());
 }
 
@@ -90,6 +81,45 @@ void enter_write_ahead_mode(const std::string& path, Database& database) {
   database.execute("PRAGMA synchronous = NORMAL");
 }
 
+/// The file with its tables and first records, under a name of its own. All that it needs when it is at its place, a log too,
+/// finds room here first.
+void make_aside(const std::string& path, const std::string& aside, const WriterOptions& options) {
+  remove_with_logs(aside);   // of a kill
+  Database database(aside, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+  database.set_busy_timeout(options.busy_seconds);
+  database.execute("PRAGMA synchronous = OFF");  // nothing to lose yet
+  database.execute("BEGIN EXCLUSIVE");
+  database.execute(schema_sql());
+  database.execute("COMMIT");
+  enter_write_ahead_mode(path, database);
+  database.execute("BEGIN IMMEDIATE");
+  {
+    Inserter inserter(database);
+    for (const Record& record : options.first) inserter.insert(record);
+  }
+  database.execute("COMMIT");
+  // On the disk before the old file goes.
+  if (options.overwrite) database.execute("PRAGMA synchronous = FULL");
+  database.execute("PRAGMA wal_checkpoint(TRUNCATE)");
+}
+
+void put_in_place(const std::string& path, const std::string& file_name, const std::string& aside, bool overwrite) {
+  std::error_code error;
+  if (fs::exists(file_name, error)) {  // it may have come in between
+    check_replaceable(path, file_name);
+    if (!overwrite) throw UsageError(fmt::format("{} exists already: choose another name, or ask for it to be overwritten", path));
+  }
+  // The old log first: beside the new file it would be taken for its log.
+  for (const char* suffix : {"-wal", "-shm", "-journal"})
+    if (unlink((file_name + suffix).c_str()) != 0 && errno != ENOENT)
+      throw UsageError(fmt::format("cannot overwrite {}: {}", path, std::strerror(errno)));
+  if (std::rename(aside.c_str(), file_name.c_str()) != 0)
+    throw UsageError(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+}
+
+/// Reading is what makes the memory that is shared with readers: a full disk shows here.
+void try_reading(Database& database) { database.integer("SELECT count(*) FROM run"); }
+
 }  // namespace
 
 void check_output(const std::string& path, bool overwrite) {
@@ -103,21 +133,20 @@ CreatedFile create_run_file(const std::string& path, const WriterOptions& option
   check_place(path, file_name, options.overwrite);
   std::optional<FileLock> lock = FileLock::take(file_name);
   if (!lock) throw UsageError(fmt::format("{} is being written by another process", path));
-  remove_old(path, file_name);
+  const std::string aside = file_name + "-new";
   try {
-    CreatedFile file{std::move(*lock), file_name, Database(file_name, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)};
+    make_aside(path, aside, options);
+    put_in_place(path, file_name, aside, options.overwrite);
+    CreatedFile file{std::move(*lock), file_name, Database(file_name, SQLITE_OPEN_READWRITE)};
     file.database.set_busy_timeout(options.busy_seconds);
-    file.database.execute("PRAGMA synchronous = OFF");  // nothing to lose yet
-    file.database.execute("BEGIN EXCLUSIVE");
-    file.database.execute(schema_sql());
-    file.database.execute("COMMIT");
     enter_write_ahead_mode(path, file.database);
+    try_reading(file.database);
     return file;
   } catch (const SqliteError& error) {
-    remove_half_made(file_name);
+    remove_with_logs(aside);
     throw UsageError(fmt::format("cannot write {}: {}", path, error.what()));
   } catch (...) {
-    remove_half_made(file_name);
+    remove_with_logs(aside);
     throw;
   }
 }
@@ -140,7 +169,9 @@ CreatedFile reopen_run_file(const std::string& path, const WriterOptions& option
   try {
     CreatedFile file{std::move(*lock), file_name, Database(file_name, SQLITE_OPEN_READWRITE)};
     file.database.set_busy_timeout(options.busy_seconds);
+    file.database.distrust();
     enter_write_ahead_mode(path, file.database);
+    try_reading(file.database);
     if (!plan.empty()) rewind(file.database, plan);
     return file;
   } catch (const SqliteError& error) {

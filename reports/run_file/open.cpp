@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 #include <system_error>
 
@@ -80,7 +82,41 @@ void check_file(const std::string& path, const std::string& file_name) {
   if (status.type() != fs::file_type::regular) throw UsageError(fmt::format("{} is not a plain file", path));
 }
 
+std::int64_t bytes_of(const std::string& file_name) {
+  std::int64_t bytes = 0;
+  for (const char* suffix : {"", "-wal"}) {
+    std::error_code error;
+    const auto size = fs::file_size(file_name + suffix, error);
+    if (!error) bytes += static_cast<std::int64_t>(size);
+  }
+  return bytes;
+}
+
+/// A view or a virtual table of a table's name computes its rows when it is read, without an end if it likes; so does a
+/// generated column.
+void check_tables(const std::string& path, const Database& database) {
+  const auto refuse = [&](const std::string& what) { throw UsageError(fmt::format("{}: the run file is damaged: {}", path, what)); };
+  Statement objects(database, "SELECT lower(name), type, rootpage FROM sqlite_schema WHERE type IN ('table', 'view')");
+  while (objects.step()) {
+    std::string name, type;
+    std::optional<std::int64_t> page;
+    objects.read(0, name);
+    objects.read(1, type);
+    objects.read(2, page);
+    if (std::find(table_names().begin(), table_names().end(), name) == table_names().end()) continue;
+    if (type != "table" || page.value_or(0) <= 0) refuse(fmt::format("\"{}\" is a {}, not a table", name, type == "view" ? "view" : "virtual table"));
+    Statement columns(database, fmt::format("PRAGMA table_xinfo({})", name));
+    while (columns.step()) {
+      std::int64_t hidden = 0;
+      columns.read(6, hidden);
+      if (hidden != 0) refuse(fmt::format("table \"{}\" has a generated column", name));
+    }
+  }
+}
+
 }  // namespace
+
+std::int64_t work_of_a_read(std::int64_t file_bytes) { return 10'000'000 + 16 * file_bytes; }
 
 void throw_unreadable(const std::string& path, const SqliteError& error) {
   if (error.primary() == SQLITE_CANTOPEN || error.primary() == SQLITE_PERM || error.primary() == SQLITE_READONLY) {
@@ -91,6 +127,8 @@ void throw_unreadable(const std::string& path, const SqliteError& error) {
   }
   if (error.primary() == SQLITE_BUSY || error.primary() == SQLITE_LOCKED)
     throw UsageError(fmt::format("cannot read {}: another program keeps it locked", path));
+  if (error.primary() == SQLITE_INTERRUPT)
+    throw UsageError(fmt::format("{}: the run file is damaged: reading a table does not come to an end", path));
   throw UsageError(fmt::format("{}: the run file is damaged or cut off: {}", path, error.what()));
 }
 
@@ -101,6 +139,8 @@ std::unique_ptr<Database> open_run_file(const std::string& path, const std::stri
     if (left_in_write_ahead_mode(*database, file_name))
       database = std::make_unique<Database>(immutable_uri(file_name), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
     database->set_busy_timeout(2.0);
+    database->distrust();
+    database->limit_work(work_of_a_read(bytes_of(file_name)));
     return database;
   } catch (const SqliteError& error) {
     throw UsageError(fmt::format("cannot read {}: {}", path, error.what()));
@@ -130,6 +170,7 @@ int check_run_file(const std::string& path, const std::string& file_name, Databa
                                    producer, version, schema_version));
     }
     if (version < 1) throw UsageError(fmt::format("{}: the run file has no schema version: it is damaged", path));
+    check_tables(path, database);
     return static_cast<int>(version);
   } catch (const SqliteError& error) {
     if (error.primary() == SQLITE_NOTADB) throw UsageError(fmt::format("{} is not a run file of ulpscope", path));

@@ -3,14 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 #include "reports/run_file/columns.h"
 #include "reports/run_file/file_lock.h"
 #include "reports/run_file/insert.h"
+#include "reports/run_file/limits.h"
 #include "reports/run_file/open.h"
 #include "reports/run_file/schema.h"
 #include "reports/run_file/sqlite.h"
@@ -41,6 +44,7 @@ template <class Body>
 auto RunFileReader::guarded(Body&& body) const {
   try {
     Lease lease(*this);
+    lease.database().limit_work(work_of_a_read(file_bytes()));
     return body(lease.database());
   } catch (const SqliteError& error) {
     connection_.reset();
@@ -59,6 +63,44 @@ std::string columns_of(int schema) {
   return list;
 }
 
+/// "table step, run 1, step 7": by the whole numbers of the row that tell it from others, among the first `known` columns.
+template <class R>
+std::string place_of(const R& row, int known) {
+  constexpr std::array<std::string_view, 9> telling{"plan", "run", "id", "step", "tensor", "micro_batch", "node", "position", "repetition"};
+  std::string place = fmt::format("table {}", Table<R>::name);
+  int index = 0;
+  Table<R>::columns(row, [&](const char* column, const auto& member) {
+    using T = std::remove_cvref_t<decltype(member)>;
+    if (index++ >= known || std::find(telling.begin(), telling.end(), column) == telling.end()) return;
+    if constexpr (std::is_same_v<T, std::int64_t> || (std::is_enum_v<T> && sizeof(T) == 8))
+      place += fmt::format(", {} {}", column, static_cast<std::int64_t>(member));
+  });
+  return place;
+}
+
+/// Of the columns of a table, in their order.
+template <class R>
+std::vector<Limits> limits_of_columns() {
+  std::vector<Limits> list;
+  const R row{};
+  Table<R>::columns(row, [&](const char* column, const auto& member) {
+    list.push_back(limits_of(Table<R>::name, column, std::is_same_v<std::remove_cvref_t<decltype(member)>, Number>));
+  });
+  return list;
+}
+
+template <class R>
+void check_numbers(const R& row, const std::vector<Limits>& limits) {
+  Count elements;
+  if constexpr (requires { row.elements; }) elements = row.elements;
+  int index = 0;
+  Table<R>::columns(row, [&](const char* column, const auto& member) {
+    if (const auto why = impossible_member(limits[static_cast<std::size_t>(index)], member, elements))
+      throw BadValue(index, fmt::format("column {} holds {}", column, *why));
+    ++index;
+  });
+}
+
 }  // namespace
 
 template <class R>
@@ -66,10 +108,17 @@ std::vector<R> RunFileReader::select(const std::string& rest, const std::vector<
   return guarded([&](Database& database) {
     Statement statement(database, fmt::format("SELECT {} FROM {} {}", columns_of<R>(schema_), Table<R>::name, rest));
     for (std::size_t i = 0; i < parameters.size(); ++i) statement.bind(static_cast<int>(i), parameters[i]);
+    const std::vector<Limits> limits = limits_of_columns<R>();
     std::vector<R> rows;
     while (statement.step()) {
+      R& row = rows.emplace_back();
       int index = 0;
-      Table<R>::columns(rows.emplace_back(), [&](const char*, auto& member) { statement.read(index++, member); });
+      try {
+        Table<R>::columns(row, [&](const char*, auto& member) { statement.read(index++, member); });
+        check_numbers(row, limits);
+      } catch (const BadValue& error) {
+        throw SqliteError(error.code, fmt::format("{}: {}", place_of(row, index == error.column + 1 ? error.column : index), error.what()));
+      }
     }
     return rows;
   });
@@ -81,7 +130,8 @@ std::int64_t number(RunId run) { return static_cast<std::int64_t>(run); }
 std::int64_t number(PlanId plan) { return static_cast<std::int64_t>(plan); }
 
 std::vector<std::int64_t> parameters(RunId run, const StepRange& range) {
-  return {number(run), range.first, range.end, range.limit};
+  // From 0 on is everything: a negative step is seen, and refused.
+  return {number(run), range.first == 0 ? INT64_MIN : range.first, range.end, range.limit};
 }
 
 }  // namespace

@@ -20,7 +20,9 @@ void rewind(Database& database, const RunRewind& run) {
   // An evaluation belongs before the step whose number it has: it is made again.
   remove(database, "evaluation WHERE run = ? AND step >= ?", run, true);
   for (const char* table : {"node_timing", "memory"}) remove(database, std::string(table) + " WHERE run = ?", run, false);
-  remove(database, "completeness WHERE run = ? AND kind IN ('note', 'fault', 'observation_cost')", run, false);
+  remove(database, "completeness WHERE run = ? AND kind IN ('note', 'observation_cost')", run, false);
+  // A fault of the profiler while it recorded what stays is one of the recording.
+  if (run.first_step == 0) remove(database, "completeness WHERE run = ? AND kind = 'fault'", run, false);
 }
 
 }  // namespace

@@ -10,8 +10,8 @@ namespace ulpscope::reports {
 
 class Database;
 
-/// One run: what was recorded from this step on, and what is recorded at a run's end (times by node, memory, what watching
-/// cost). Its row, and its plan, stay.
+/// One run: what was recorded from this step on, and what is recorded at a run's end (times by node, memory, notes: what watching
+/// cost and counted). Its row, and its plan, stay; faults of the profiler too, unless it begins again.
 struct RunRewind {
   RunId run{};
   std::int64_t first_step = 0;   ///< iteration; evaluations before it are kept if fewer steps were done

@@ -49,6 +49,23 @@ Database::Database(const std::string& file_name, int flags) {
 
 void Database::fail() const { throw SqliteError(sqlite3_extended_errcode(handle_), sqlite3_errmsg(handle_)); }
 
+void Database::distrust() {
+  constexpr int longest_value = 64 << 20;
+  for (const auto& [option, value] : {std::pair(SQLITE_DBCONFIG_DEFENSIVE, 1), std::pair(SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
+                                      std::pair(SQLITE_DBCONFIG_ENABLE_VIEW, 0), std::pair(SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)})
+    if (sqlite3_db_config(handle_, option, value, nullptr) != SQLITE_OK) fail();
+  sqlite3_limit(handle_, SQLITE_LIMIT_LENGTH, longest_value);
+  execute("PRAGMA cell_size_check = ON");
+}
+
+void Database::limit_work(std::int64_t instructions) {
+  constexpr int between_looks = 1000;
+  if (!work_left_) work_left_ = std::make_unique<std::int64_t>();
+  *work_left_ = instructions / between_looks;
+  sqlite3_progress_handler(
+      handle_, between_looks, [](void* left) { return --*static_cast<std::int64_t*>(left) < 0 ? 1 : 0; }, work_left_.get());
+}
+
 void Database::execute(const char* sql) {
   if (sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr) != SQLITE_OK) fail();
 }
@@ -135,8 +152,10 @@ void Statement::bind(int index, const TensorRanges& value) {
 }
 
 void Statement::bad_value(int index) const {
-  throw SqliteError(SQLITE_CORRUPT, fmt::format("column {} holds {}", sqlite3_column_name(handle_, index),
-                                                is_null(index) ? "nothing" : fmt::format("\"{}\"", text(index))));
+  constexpr std::size_t shown = 60;
+  const std::string_view held = text(index);
+  throw BadValue(index, fmt::format("column {} holds {}", sqlite3_column_name(handle_, index),
+                                    is_null(index) ? "nothing" : fmt::format("\"{}{}\"", held.substr(0, shown), held.size() > shown ? "…" : "")));
 }
 
 std::string_view Statement::text(int index) const {
@@ -154,7 +173,8 @@ void Statement::read(int index, std::int64_t& value) {
 void Statement::read(int index, bool& value) {
   std::int64_t number = 0;
   read(index, number);
-  value = number != 0;
+  if (number != 0 && number != 1) bad_value(index);
+  value = number == 1;
 }
 
 void Statement::read(int index, std::string& value) {

@@ -4,9 +4,11 @@
 #include <sqlite3.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "kernels/error.h"
@@ -22,13 +24,20 @@ class SqliteError : public Error {
   int code;  ///< extended result code
 };
 
+/// A column of a row that was read holds something else than the schema says.
+class BadValue : public SqliteError {
+ public:
+  BadValue(int index, const std::string& message) : SqliteError(SQLITE_CORRUPT, message), column(index) {}
+  int column;  ///< from 0
+};
+
 /// One connection, used by one thread at a time.
 class Database {
  public:
   /// flags as sqlite3_open_v2's. Throws SqliteError.
   Database(const std::string& file_name, int flags);
   ~Database() { sqlite3_close_v2(handle_); }
-  Database(Database&& other) noexcept : handle_(other.handle_) { other.handle_ = nullptr; }
+  Database(Database&& other) noexcept : handle_(other.handle_), work_left_(std::move(other.work_left_)) { other.handle_ = nullptr; }
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
@@ -39,10 +48,16 @@ class Database {
   std::string text(const char* sql);
   std::int64_t integer(const char* sql);
   void set_busy_timeout(double seconds) { sqlite3_busy_timeout(handle_, static_cast<int>(seconds * 1000)); }
+  /// For files from anywhere: no view, trigger or function that the file brings along is run, damaged pages are noticed, and no
+  /// value is longer than any that is written here.
+  void distrust();
+  /// From now on statements take at most so many instructions of SQLite's virtual machine, then they fail (SQLITE_INTERRUPT).
+  void limit_work(std::int64_t instructions);
   [[noreturn]] void fail() const;
 
  private:
   sqlite3* handle_ = nullptr;
+  std::unique_ptr<std::int64_t> work_left_;  ///< at a place of its own: SQLite holds its address
 };
 
 /// A prepared statement. Parameters and columns count from 0.
@@ -86,7 +101,7 @@ class Statement {
   }
   void bind_null(int index);
 
-  /// Reads a column. Throws SqliteError (SQLITE_CORRUPT) if it holds something else than the schema says.
+  /// Reads a column. Throws BadValue if it holds something else than the schema says.
   void read(int index, std::int64_t& value);
   void read(int index, bool& value);
   void read(int index, std::string& value);

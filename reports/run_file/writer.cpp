@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <system_error>
 #include <utility>
 
 #include "kernels/error.h"
@@ -10,7 +11,17 @@
 namespace ulpscope::reports {
 
 RunFileWriter::RunFileWriter(const std::string& path, const WriterOptions& options)
-    : path_(path), thread_(std::make_unique<Thread>(path, options)) {}
+    : path_(path), begun_(!options.append && !options.first.empty()), thread_(start(path, options)) {}
+
+std::unique_ptr<RunFileWriter::Thread> RunFileWriter::start(const std::string& path, const WriterOptions& options) {
+  try {
+    return std::make_unique<Thread>(path, options);
+  } catch (const SqliteError& error) {
+    throw UsageError(fmt::format("cannot write {}: {}", path, error.what()));
+  } catch (const std::system_error& error) {
+    throw UsageError(fmt::format("cannot write {}: no thread can be made for it: {}", path, error.code().message()));
+  }
+}
 
 RunFileWriter::~RunFileWriter() {
   if (thread_) thread_->join();

@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "reports/run_file/records.h"
 #include "reports/run_file/rewind.h"
@@ -26,6 +27,8 @@ namespace ulpscope::reports {
 
 struct WriterOptions {
   bool overwrite = false;              ///< replace a run file (never a file of another kind, never one being written)
+  /// Of a new file: they are in it before an old one gives its place to it.
+  std::vector<Record> first{};
   bool append = false;                 ///< add to a run file that is there; rows with the same keys are replaced
   /// With append: called once no other writer can come between, and before anything is changed: it reads what is there and says
   /// which rows are removed first. What it throws comes out, and the file stays as it was.
@@ -41,7 +44,8 @@ void check_output(const std::string& path, bool overwrite);
 
 class RunFileWriter {
  public:
-  /// Creates the file, or opens it to add to it. Throws UsageError, one line with the path and the reason: it exists
+  /// Creates the file, or opens it to add to it. A new file is made as NAME-new and renamed: until then what was there
+  /// stays. Throws UsageError, one line with the path and the reason: it exists
   /// (to add: it does not, or has another schema), it is being written by another process, the folder is missing or
   /// cannot be written, the path is a folder, the options are out of range.
   explicit RunFileWriter(const std::string& path, const WriterOptions& options = {});
@@ -69,6 +73,8 @@ class RunFileWriter {
   double cpu_seconds() const;
 
   const std::string& path() const;
+  /// Whether options.first is in the file.
+  bool begun() const { return begun_; }
 
   /// Writes what is waiting and what was dropped and lost, folds the write-ahead log into the file and leaves
   /// write-ahead mode: one file remains. If a reader holds the file longer than busy_seconds, write-ahead mode stays
@@ -78,7 +84,10 @@ class RunFileWriter {
 
  private:
   class Thread;
+  static std::unique_ptr<Thread> start(const std::string& path, const WriterOptions& options);
+
   std::string path_;
+  bool begun_;
   std::unique_ptr<Thread> thread_;    // none after close()
   std::optional<std::string> fault_;  // what remains of it then
   std::int64_t dropped_ = 0;

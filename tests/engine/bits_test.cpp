@@ -10,6 +10,8 @@
 #include "kernels/formats/instruction_set.h"
 #include "tests/engine/support/graph_run.h"
 #include "tests/engine/support/list_dataset.h"
+#include "tests/kernels/emulated/emulated_device.h"
+#include "tests/kernels/gpu_device.h"
 
 namespace ulpscope::engine {
 namespace {
@@ -57,15 +59,14 @@ struct Outcome {
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 
-Outcome train(const char* mode, int threads, const char* instruction_set) {
-  const std::unique_ptr<Device> device = make_cpu_device({threads, instruction_set});
+Outcome train(const char* mode, Device& device, int steps) {
   const ListDataset data(tokens_of);
   TrainConfig config;
   config.batch = batch;
   Topics topics;
-  Trainer t(*device, data, GraphSetup{without_products(true), without_products(false), find_mode(mode), config, 2}, topics);
+  Trainer t(device, data, GraphSetup{without_products(true), without_products(false), find_mode(mode), config, 2}, topics);
   Outcome outcome;
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < steps; ++i) {
     const StepResult r = t.step();
     outcome.numbers.insert(outcome.numbers.end(), {r.loss, r.gradient_norm, static_cast<float>(t.evaluate().loss)});
   }
@@ -75,6 +76,21 @@ Outcome train(const char* mode, int threads, const char* instruction_set) {
       outcome.numbers.insert(outcome.numbers.end(), values.begin(), values.end());
     }
   return outcome;
+}
+
+Outcome train(const char* mode, int threads, const char* instruction_set) {
+  return train(mode, *make_cpu_device({threads, instruction_set}), 3);
+}
+
+/// The kernels of GPUs, under the trainer, in memory that the host cannot touch.
+TEST(SameBits, OnTheEmulatedGridOfAGpu) {
+  for (const char* mode : {"fp32", "fp16", "bf16_pure"}) {
+    const Outcome cpu = train(mode, *make_cpu_device({2, ""}), 2);
+    EXPECT_TRUE(train(mode, *test::make_emulated_device(), 2) == cpu) << mode;
+    if (Device* const gpu = test::gpu_device()) {
+      EXPECT_TRUE(train(mode, *gpu, 2) == cpu) << mode << " on " << gpu->description().name;
+    }
+  }
 }
 
 TEST(SameBits, ForAnyNumberOfThreadsAndAnyInstructionSet) {

@@ -57,6 +57,9 @@ std::vector<GradientCase> cases() {
   const Shape x{3, 5};
   for (const char* op : {"relu", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid", "exp"})
     all.push_back({op, {op}, {{x, 2.0}}, [op](Graph& g, const std::vector<ValueId>& p) { return g.apply(op, "y", {p[0]}); }});
+  // Some of the numbers lie beyond the bounds.
+  all.push_back({"clamp", {"clamp"}, {{x, 2.0}},
+                 [](Graph& g, const std::vector<ValueId>& p) { return g.apply("clamp", "y", {p[0]}, {{"min", -0.7}, {"max", 0.9}}); }});
   for (const char* op : {"log", "sqrt"})
     all.push_back({op, {op}, {{x, 0.5}}, [op](Graph& g, const std::vector<ValueId>& p) { return g.apply(op, "y", {p[0]}); }, 1.5});
   for (const char* op : {"add", "sub", "mul"})

@@ -121,6 +121,27 @@ TEST(Refused, AttributesWithTheNodesName) {
   EXPECT_THAT(mistake_of("cast", {"x"}, {{"to", std::string("fp31")}}), HasSubstr("node 'here' (cast)"));
 }
 
+TEST(Refused, AnEpsilonThatIsNone) {
+  const auto mistake = [](const char* op, Attribute epsilon) -> std::string {
+    Graph g;
+    const ValueId x = g.add_input("x", Shape{4, 3}, Format::fp32);
+    const ValueId gain = g.add_input("gain", Shape{3}, Format::fp32), bias = g.add_input("bias", Shape{3}, Format::fp32);
+    const bool rms = std::string_view(op) == "rms_norm";
+    try {
+      g.apply(op, "here", rms ? std::vector<ValueId>{x, gain} : std::vector<ValueId>{x, gain, bias}, {{"epsilon", std::move(epsilon)}});
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  for (const char* op : {"layer_norm", "rms_norm", "batch_norm"}) {
+    for (const double bad : {-5.0, -1e-45, 1e300, std::nan("")})
+      EXPECT_THAT(mistake(op, bad), AllOf(HasSubstr("node 'here'"), HasSubstr("it takes a finite number of fp32, 0 or more"))) << op << bad;
+    EXPECT_EQ(mistake(op, 0.0), "") << op;
+    EXPECT_EQ(mistake(op, std::int64_t{1}), "") << op;
+  }
+}
+
 TEST(Refused, OperatorsOfTheUpdateInAModel) {
   for (const char* op : {"unscale_check", "global_norm", "sgd", "adamw"}) {
     EXPECT_THAT(mistake_of(op, {"x"}), HasSubstr("a model cannot use it")) << op;

@@ -120,7 +120,14 @@ TEST(Observation, ADeviceThatComputesSomethingElseIsFoundOut) {
     return std::vector<Floats>{{++*times == 1 ? infinity : 1.0f, 2}};
   });
   t.trainer.observe(replay_only());
-  EXPECT_EQ(t.step().replay, Replay::differs);
+  const StepResult first = t.step();
+  EXPECT_EQ(first.replay, Replay::differs);
+  EXPECT_TRUE(first.skipped);
+  EXPECT_EQ(t.read(), (Floats{1, 1})) << "the first run decides: what is recorded as skipped changes no weight";
+  EXPECT_EQ(t.trainer.applied(), 0);
+  EXPECT_FALSE(t.step().skipped);
+  EXPECT_NE(t.read(), (Floats{1, 1}));
+  EXPECT_EQ(t.trainer.applied(), 1);
 }
 
 TEST(Observation, NobodyIsAskedAboutGoodStepsAndANoIsANo) {
@@ -229,6 +236,13 @@ TEST(Observation, SumsInNarrowFormatsSayWhatTheyLost) {
   EXPECT_EQ(over.overflowed, 1);
   EXPECT_EQ(over.greatest_magnitude, 65536.0);
   EXPECT_EQ(counts({65519.0f, 1.0f}).overflowed, 0) << "saturates: 65520 would be infinite, 65519 is 65504";
+  const RoundingCounts gone = counts({1e-8f, 2e-8f, 0.0f, 3e-7f});   // up to 2^-25 an addend is 0 in fp16; 3e-7 is 5 x 2^-24
+  EXPECT_EQ(gone.flushed, 2);
+  EXPECT_EQ(gone.zero, 1);
+  EXPECT_EQ(gone.elements, 0) << "an addition to nothing is none";
+  EXPECT_NEAR(gone.greatest_relative_error, 3e-8 / (3e-8 + 0x5p-24), 1e-6) << "of the sum that they would have made";
+  EXPECT_EQ(counts({1e-8f, 2e-8f}).greatest_relative_error, 1.0);
+  EXPECT_EQ(stuck.flushed, 0);
 }
 
 /// Additions of one addend to a bf16 sum that change nothing, of 300: it stands from about the 256th on.

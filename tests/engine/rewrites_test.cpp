@@ -246,5 +246,46 @@ TEST(Rewrites, OneAfterTheOther) {
   EXPECT_EQ(changed.value(map[static_cast<std::size_t>(g.find("scaled").index)]).name, "scores.view");
 }
 
+// ---- clamp
+
+/// linear, softmax and a mean.
+Graph product() {
+  Graph g;
+  const ValueId x = g.add_input("x", {3, 4}, Format::fp32), w = g.add_input("weight", {5, 4}, Format::fp32);
+  const ValueId y = g.apply("linear", "y", {x, w});
+  g.apply("relu", "r", {y});
+  g.apply("softmax", "probs", {y});
+  return g;
+}
+
+Rewrite clamped(const std::string& nodes, double limit) {
+  Rewrite rewrite = of(Kind::clamp, nodes);
+  rewrite.limit = limit;
+  return rewrite;
+}
+
+TEST(Clamp, WhatFitsStaysAndWhatDoesNotBecomesTheLimit) {
+  const Both wide = both(product(), clamped("y", 65504), "probs", 4.0);
+  EXPECT_EQ(wide.before, wide.after) << "nothing is beyond the limit";
+  const Both narrow = both(product(), clamped("y", 1.5), "y", 4.0);
+  int cut = 0;
+  for (std::size_t i = 0; i < narrow.before.size(); ++i) {
+    EXPECT_EQ(narrow.after[i], std::clamp(narrow.before[i], -1.5, 1.5));
+    cut += std::fabs(narrow.before[i]) > 1.5 ? 1 : 0;
+  }
+  EXPECT_GT(cut, 0) << "nothing was cut: the test shows nothing";
+  const Graph changed = rewrite(product(), {clamped("y", 1.5)}, true);
+  for (const Node& node : changed.nodes()) {
+    if (node.name != "r" && node.name != "probs") continue;
+    EXPECT_EQ(changed.value(node.inputs.front()).name, "y.clamp") << node.name;
+  }
+}
+
+TEST(Clamp, SaysWhatIsInTheWay) {
+  EXPECT_THAT(refusal(product(), clamped("probs", 2)), HasSubstr("this is about linear, matmul"));
+  EXPECT_THAT(refusal(product(), clamped("r", 2)), HasSubstr("nothing reads 'r'"));
+  EXPECT_THAT(refusal(product(), clamped("y", 0)), HasSubstr("limit = 0: it must be above 0 and finite"));
+}
+
 }  // namespace
 }  // namespace ulpscope::engine

@@ -2,7 +2,7 @@
 # docs.sh ROOT: docs/experiment_file.md has every key of the experiment file, and none that does not exist.
 set -eu
 cd "$1"
-key='(model|data|train|run)\.[a-z0-9_]+(\.[a-z0-9_]+)?'
+key='[a-z]+\.[a-z0-9_]+(\.[a-z0-9_]+)?'
 in_code=$(cat profiler/experiment/keys_*.cpp | grep -oE "\"$key\"" | tr -d '"' | sort -u)
 # The first column of the tables.
 in_docs=$(sed -n 's/^| \(`[^|]*\) |.*/\1/p' docs/experiment_file.md | grep -oE "\`$key\`" | tr -d '\140' | sort -u)

@@ -16,13 +16,18 @@ expect() {
   fi
 }
 
-for script in setup demo test bench fuzz sanitize lib.sh; do expect 0 '' bash -n "$root/scripts/$script"; done
+for script in setup demo test bench fuzz sanitize bundle gpu_check lib.sh; do expect 0 '' bash -n "$root/scripts/$script"; done
 expect 0 '' bash -n "$root/.ci/run"
-for script in setup demo test bench fuzz sanitize; do
+for script in setup demo test bench fuzz sanitize bundle gpu_check; do
   expect 2 "unknown argument '--frobnicate'; usage:" bash "$root/scripts/$script" --frobnicate
   [ "$(bash "$root/scripts/$script" --frobnicate 2>&1 | wc -l)" = 1 ] || { echo "$script: more than one line"; failed=1; }
   expect 0 "usage: scripts/$script" bash "$root/scripts/$script" --help
 done
+
+expect 2 "it takes all, or numbers" bash "$root/scripts/bundle" --architectures 'sm_80'
+expect 2 'must end in .tar.zst or .tar.gz' bash "$root/scripts/bundle" -o bundle.zip
+expect 2 "it takes a number" bash "$root/scripts/gpu_check" --gpu first
+expect 2 "'nothing.tar.zst' is no file" bash "$root/scripts/gpu_check" nothing.tar.zst
 
 printf 'PRETTY_NAME="Fedora Linux 40"\nID=fedora\n' >"$scratch/fedora"
 expect 0 'Fedora Linux 40: not Debian or Ubuntu' env ULPSCOPE_OS_RELEASE="$scratch/fedora" bash "$root/scripts/setup"

@@ -53,6 +53,14 @@ violation gui/bad.cpp '#include "engine/graph/graph.h"\n' 'gui/bad.cpp:1'
 violation engine/graph/bad.cpp '#include "graph.h"\n' 'from the repository root'
 violation engine/graph/bad.cpp '#include "../../profiler/p.h"\n' 'from the repository root'
 
+mkdir -p "$root/docs" "$root/profiler/experiment"
+put profiler/experiment/keys_a.cpp 'key("observe.every", "half a line", {"interval"}), key("train.scaler.policy")\n'
+put docs/experiment_file.md '| `observe.every` | 100 |\n| `train.scaler.policy` | 1 |\n'
+expect 0 '' docs.sh
+put docs/experiment_file.md '| `train.scaler.policy` | 1 |\n| `train.no` | 1 |\n'
+expect 1 'observe.every is not documented' docs.sh
+expect 1 'train.no is documented, but is no key' docs.sh
+
 awk 'BEGIN { for (i = 0; i < 400; ++i) print "//" }' >"$root/engine/long.cpp"
 expect 0 '' lines.sh
 echo '//' >>"$root/engine/long.cpp"

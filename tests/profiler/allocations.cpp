@@ -5,13 +5,7 @@
 #include <atomic>
 #include <cstddef>
 
-#if defined(__has_feature)  // clang's way to say it
-#define ULPSCOPE_SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define ULPSCOPE_SANITIZED 1
-#else
-#define ULPSCOPE_SANITIZED 0
-#endif
+#include "tests/sanitized.h"
 
 #if defined(__GLIBC__) && !ULPSCOPE_SANITIZED
 #define ULPSCOPE_COUNTS_ALLOCATIONS 1

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -92,7 +93,62 @@ TEST(Capsule, OfALaterStepHasItsScale) {
               HasSubstr("no step"));
 }
 
+TEST(Capsule, OfAStepThatBeginsWithPoisonedWeightsSaysSo) {
+  const ScratchFolder scratch;
+  record_experiment(case_settings("30", {"train.steps=56"}).build(), scratch("30.ulp"));  // w [0] is NaN from step 51 on
+  make({.run_file = scratch("30.ulp"), .output = scratch("c"), .step = 54, .mode = {}, .seed = {}});
+  const CapsuleReplay replay = replay_capsule(scratch("c"), {"fp16", "fp32"}, "ulpscope replay");
+  for (const ReplayedMode& m : replay.modes) {
+    ASSERT_FALSE(m.diagnosis.causes.empty()) << m.mode;
+    EXPECT_EQ(reports::name(m.diagnosis.causes.front().kind), "weights_poisoned") << m.mode;
+    EXPECT_THAT(m.diagnosis.causes.front().what, HasSubstr("1 of 2 elements of w is not finite before step 55 begins"));
+  }
+}
+
+/// Keeps the checkpoints as they are after a step: those of a run that is killed later.
+class Keeper final : public Watcher {
+ public:
+  Keeper(std::string from, std::string to, std::int64_t step) : from_(std::move(from)), to_(std::move(to)), step_(step) {}
+  void step(const RunInfo&, const engine::StepResult& result, double) override {
+    if (result.iteration == step_)
+      std::filesystem::copy(from_, to_, std::filesystem::copy_options::recursive);
+  }
+
+ private:
+  std::string from_, to_;
+  std::int64_t step_;
+};
+
 class CapsuleOfText : public TinyExperiment {};
+
+TEST_F(CapsuleOfText, GoesOnFromACheckpoint) {
+  const std::string file = in("tiny.ulp"), checkpoints = file + ".ckpt";
+  Experiment e = experiment({"run.seeds=1", "run.modes=fp16", "run.checkpoint_every=4"});
+  {
+    Runner runner(e);
+    reports::RunFileWriter writer(file, {.overwrite = true});
+    Keeper keeper(checkpoints, in("kept"), 9);
+    runner.run(writer, keeper, [] { return false; }, "ulpscope run");
+    writer.close();
+  }
+  std::filesystem::remove_all(checkpoints);
+  std::filesystem::copy(in("kept"), checkpoints, std::filesystem::copy_options::recursive);
+  const MadeCapsule made = make({.run_file = file, .output = in("c"), .step = 9, .mode = "fp16", .seed = {}});
+  EXPECT_THAT(made.capsule.way, HasSubstr("from the checkpoint after step 8"));
+  EXPECT_THAT(made.capsule.way, HasSubstr("2 steps to the bit as recorded"));
+  EXPECT_TRUE(made.same_bits);
+  std::filesystem::remove_all(checkpoints);
+  const MadeCapsule whole = make({.run_file = file, .output = in("d"), .step = 9, .mode = "fp16", .seed = {}});
+  EXPECT_THAT(whole.capsule.way, HasSubstr("from the first step"));
+  const auto weights = [](const Capsule& capsule) {
+    std::map<std::string, std::vector<std::byte>> all;
+    for (const engine::NamedTensor& t : capsule.state.tensors) all[t.name] = t.data;
+    return all;
+  };
+  EXPECT_EQ(weights(made.capsule), weights(whole.capsule)) << "either way leads to the same state";
+  EXPECT_EQ(made.capsule.state.scaler, whole.capsule.state.scaler);
+  EXPECT_TRUE(mode(replay_capsule(in("c"), {"fp16"}, "ulpscope replay"), "fp16").same_bits.value());
+}
 
 TEST_F(CapsuleOfText, NeedsNoData) {
   const std::string file = in("tiny.ulp"), capsule = in("tiny.capsule");
@@ -162,6 +218,21 @@ TEST_F(BadCapsule, IsRefusedInOneLine) {
   const std::string scale = good.substr(good.find(key), key.size() + 8);
   EXPECT_THAT(refusal_of(with(scale, key + "c7800000")), HasSubstr("no step has the loss scale -65536"));
   EXPECT_THAT(refusal_of(with(scale, key + "7fc00000")), HasSubstr("no step has the loss scale nan"));
+  Capsule capsule = load_capsule(scratch("good"));
+  const auto refusal_with = [&](auto&& change) {
+    Capsule bad = capsule;
+    change(bad.state);
+    save_capsule(scratch("bad"), bad);
+    return refused([&] { load_capsule(scratch("bad")); });
+  };
+  EXPECT_THAT(refusal_with([](engine::TrainerState& s) { s.scaler.growth_tracker = -1; }), HasSubstr("damaged: its scaler.growth_tracker is -1"));
+  EXPECT_THAT(refusal_with([](engine::TrainerState& s) { s.scaler.hysteresis = -1; }), HasSubstr("its scaler.hysteresis is -1"));
+  EXPECT_THAT(refusal_with([](engine::TrainerState& s) { s.scaler.step = -7; }), HasSubstr("its scaler.step is -7"));
+  EXPECT_THAT(refusal_with([](engine::TrainerState& s) { s.scaler.last_overflow = -2; }), HasSubstr("its scaler.last_overflow is -2"));
+  EXPECT_THAT(refusal_with([](engine::TrainerState& s) { s.scaler.overflows = -1; }), HasSubstr("its scaler.overflows is -1"));
+  EXPECT_THAT(refusal_with([](engine::TrainerState& s) { s.iteration = -1; }), HasSubstr("0 of -1 steps applied"));
+  EXPECT_THAT(refusal_with([](engine::TrainerState& s) { s.applied = 1; }), HasSubstr("1 of 0 steps applied"));
+  EXPECT_EQ(refusal_with([](engine::TrainerState& s) { s.scaler.last_overflow = s.scaler.last_rescale = -1; }), "not refused") << "none yet";
 }
 
 TEST_F(BadCapsule, TheProgramSaysSo) {

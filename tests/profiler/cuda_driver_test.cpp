@@ -9,7 +9,9 @@
 
 #include "profiler/cli/devices_text.h"
 #include "profiler/cli/text.h"
+#include "kernels/error.h"
 #include "profiler/experiment/machine.h"
+#include "profiler/experiment/make_device.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -143,28 +145,72 @@ TEST(CudaDriver, DevicesAreListedAndNoModeIsClaimedForThem) {
   EXPECT_EQ(found.gpus[1].major, 7);
   EXPECT_EQ(found.gpus[1].minor, 5);
   EXPECT_EQ(found.driver_version, "13.0");
-  EXPECT_FALSE(found.build_runs_cuda);
-  ASSERT_EQ(found.reasons.size(), 1u);
-  EXPECT_THAT(found.reasons[0], HasSubstr("no CUDA execution"));
+  EXPECT_TRUE(found.reasons.empty());
 
+  const CudaModuleState absent{.loaded = false, .problem = "this installation has no GPU module", .runtime_version = 0, .architectures = {}};
   const auto device = make_cpu_device({.threads = 1, .instruction_set = {}});
-  const nlohmann::json all = devices_json(*device, found);
+  const nlohmann::json all = devices_json(*device, found, absent);
   for (const auto& gpu : all["cuda"]["gpus"]) {
     for (const auto& mode : gpu["modes"]) EXPECT_EQ(mode["runs"], "absent");
   }
   for (const auto& mode : all["cpu"]["modes"]) EXPECT_EQ(mode["runs"], mode["mode"] == "fp32" ? "native" : "emulated");
 
-  const std::string text = devices_text(*device, found);
-  EXPECT_THAT(text, HasSubstr("NVIDIA H200: compute capability 9.0, 16 GiB; all modes absent"));
+  const std::string text = devices_text(*device, found, absent);
+  EXPECT_THAT(text, HasSubstr("cuda:0: NVIDIA H200, compute capability 9.0, 16 GiB; all modes"));
+  EXPECT_THAT(text, HasSubstr("absent"));
+  EXPECT_THAT(text, HasSubstr("- this installation has no GPU module"));
   EXPECT_THAT(text, HasSubstr("for CUDA up to 13.0"));
   EXPECT_THAT(text, Not(HasSubstr("none seen")));
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(columns(line), text_width) << line;
 }
 
+TEST(CudaDriver, WithTheModuleEveryModeSaysHowItRuns) {
+  answers = {.init = 0, .version = 13000, .count = 2};
+  const GpuSearch found = find_gpus(FakeSystem());
+  const CudaModuleState module{.loaded = true, .problem = {}, .runtime_version = 13000, .architectures = "75 80 90"};
+  const auto device = make_cpu_device({.threads = 1, .instruction_set = {}});
+  const nlohmann::json all = devices_json(*device, found, module);
+  EXPECT_TRUE(all["cuda"]["reasons"].empty());
+  std::map<std::string, std::string> h200, t4;
+  for (const auto& mode : all["cuda"]["gpus"][0]["modes"]) h200[mode["mode"]] = mode["runs"];
+  for (const auto& mode : all["cuda"]["gpus"][1]["modes"]) t4[mode["mode"]] = mode["runs"];
+  for (const auto& [mode, runs] : h200) EXPECT_EQ(runs, "native") << mode;
+  EXPECT_EQ(t4["fp16"], "native") << "tensor cores since 7.0";
+  EXPECT_EQ(t4["fp16_pure"], "native");
+  EXPECT_EQ(t4["tf32"], "no effect") << "tf32 since 8.0";
+  EXPECT_EQ(t4["bf16"], "emulated") << "bf16 since 8.0";
+  EXPECT_EQ(t4["bf16+tf32"], "emulated");
+  const std::string text = devices_text(*device, found, module);
+  EXPECT_THAT(text, HasSubstr("cuda:1: NVIDIA T4, compute capability 7.5"));
+  EXPECT_THAT(text, HasSubstr("tf32       no effect: runs as fp32"));
+  EXPECT_THAT(text, HasSubstr("GPU module built with CUDA 13.0, for compute capabilities 75 80 90"));
+}
+
+TEST(CudaDriver, ADriverOlderThanTheModuleIsSaid) {
+  answers = {.init = 0, .version = 12090, .count = 1};
+  const GpuSearch found = find_gpus(FakeSystem());
+  const CudaModuleState module{.loaded = true, .problem = {}, .runtime_version = 13000, .architectures = "75"};
+  const std::vector<std::string> reasons = why_no_gpu(found, module, 0);
+  ASSERT_EQ(reasons.size(), 1u);
+  EXPECT_THAT(reasons[0], HasSubstr("serves CUDA up to 12.9, the GPU module was built with 13.0: update the driver"));
+  answers.version = 13010;   // minor versions are compatible
+  EXPECT_TRUE(why_no_gpu(find_gpus(FakeSystem()), module, 0).empty());
+  EXPECT_THAT(why_no_gpu(find_gpus(FakeSystem()), module, 1).at(0), HasSubstr("there is no GPU 1: the driver has 1"));
+}
+
+TEST(CudaDriver, DevicesAreNamed) {
+  EXPECT_TRUE(parse_device("auto").automatic);
+  EXPECT_FALSE(parse_device("cpu").gpu);
+  EXPECT_EQ(parse_device("cuda").gpu, 0);
+  EXPECT_EQ(parse_device("cuda:3").gpu, 3);
+  for (const char* wrong : {"", "gpu", "cuda:", "cuda:-1", "cuda:1x", "CPU", "cuda:99999999999"})
+    EXPECT_THROW(parse_device(wrong), UsageError) << wrong;
+}
+
 TEST(CudaDriver, ThisMachineAnswersSomething) {
   const GpuSearch found = find_gpus(this_system());
-  EXPECT_FALSE(found.reasons.empty());
+  EXPECT_EQ(found.gpus.empty(), !found.reasons.empty());
 }
 
 }  // namespace

@@ -103,7 +103,7 @@ std::string told(const RunDiagnosis& run) {
 void check_facts(const toml::table& facts, const Cause& cause, const std::string& where) {
   for (const auto& [key, expected] : facts) {
     const auto found = std::find_if(cause.facts.begin(), cause.facts.end(),
-                                    [&](const reports::Fact& f) { return f.key == key.str(); });
+                                    [&key = key](const reports::Fact& f) { return f.key == key.str(); });
     ASSERT_NE(found, cause.facts.end()) << where << ": no fact " << key.str();
     const double wanted = *expected.value<double>();
     EXPECT_NEAR(found->value.value_or(NAN), wanted, std::fabs(wanted) * 2e-4) << where << ": " << key.str();
@@ -131,6 +131,27 @@ void check_run(const toml::table& expected, const RunDiagnosis& run, const std::
   }
 }
 
+/// What is printed after "here:" can be used as it stands: the experiment takes it.
+void check_remedies(const std::string& name, const toml::table& table, const RunDiagnosis& run, const std::string& where) {
+  for (const Cause& cause : run.causes)
+    for (const reports::Remedy& remedy : cause.remedies) {
+      if (remedy.ulpscope.empty()) continue;
+      if (remedy.ulpscope.starts_with("override = ")) {
+        EXPECT_NO_THROW((void)toml::parse(remedy.ulpscope)) << where << ": " << remedy.ulpscope;
+        continue;
+      }
+      Settings settings;
+      settings.add_file((folder / (name + ".toml")).string());
+      try {
+        for (const std::string& assignment : texts(table, "set")) settings.add_assignment(assignment);
+        settings.add_assignment(remedy.ulpscope);
+        (void)settings.build();
+      } catch (const std::exception& e) {
+        ADD_FAILURE() << where << ": " << reports::name(cause.kind) << ": " << remedy.ulpscope << ": " << e.what();
+      }
+    }
+}
+
 class DiagnosedCase : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(DiagnosedCase, NamesItsFault) {
@@ -147,6 +168,7 @@ TEST_P(DiagnosedCase, NamesItsFault) {
     const reports::Diagnosis diagnosis =
         record_and_diagnose(experiment_of(GetParam(), table), scratch.folder / "case.ulp");
     for (const RunDiagnosis& run : diagnosis.runs) {
+      check_remedies(GetParam(), table, run, where);
       if (healthy) {
         EXPECT_EQ(name(run.outcome), "healthy") << where << " (" << run.run.mode << "): a healthy twin" << told(run);
       }

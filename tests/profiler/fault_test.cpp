@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -20,6 +21,7 @@
 #include "reports/run_file/sqlite.h"
 #include "reports/run_file/writer.h"
 #include "tests/profiler/tiny_experiment.h"
+#include "tests/sanitized.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -147,6 +149,56 @@ TEST_F(FaultTest, AFullDiskLeavesWhatWasRecorded) {
   EXPECT_GT(steps, 0u);
   EXPECT_EQ(ended.code, 1) << ended.said;
   EXPECT_THAT(ended.said, AllOf(AnyOf(HasSubstr("full"), HasSubstr("No space left")), HasSubstr("training goes on"), HasSubstr("records are missing")));
+}
+
+TEST_F(FaultTest, AFullDiskLeavesTheOldRecording) {
+  std::filesystem::create_directory(in("small"));
+  if (mount("tmpfs", in("small").c_str(), "tmpfs", 0, "size=1200k") != 0) GTEST_SKIP() << "a small file system cannot be mounted here";
+  recording("small/a.ulp");
+  const std::string before = bytes_of(in("small/a.ulp"));
+  const std::vector<std::string> words{"run", in("tiny.toml"), "-o", in("small/a.ulp"), "--force", "--set", "run.modes=fp32", "--set", "run.seeds=1"};
+  std::vector<Ended> ends;
+  std::vector<std::string> after;
+  for (const int kilobytes : {0, 60, 130, 150}) {   // room for nothing; for a part of the tables; for them, not for a log; for a part of it
+    std::filesystem::remove(in("small/fill"));
+    const auto room = static_cast<int>(std::filesystem::space(in("small")).available / 1024);
+    std::ofstream(in("small/fill"), std::ios::binary) << std::string(static_cast<std::size_t>(std::max(0, room - kilobytes)) * 1024, 'x');
+    ends.push_back(run(words));
+    after.push_back(bytes_of(in("small/a.ulp")));
+  }
+  const auto left = std::distance(std::filesystem::directory_iterator(in("small")), std::filesystem::directory_iterator());
+  std::filesystem::remove(in("small/fill"));
+  const Ended last = run(words);
+  umount2(in("small").c_str(), MNT_DETACH);
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    EXPECT_EQ(ends[i].code, 2) << i << ends[i].said;
+    EXPECT_THAT(ends[i].said, AllOf(HasSubstr("cannot write " + in("small/a.ulp") + ": "), AnyOf(HasSubstr("full"), HasSubstr("No space left"), HasSubstr("I/O")))) << i;
+    EXPECT_EQ(after[i], before) << i;
+  }
+  EXPECT_EQ(left, 2) << "nothing half made stays";
+  EXPECT_EQ(last.code, 0) << last.said;
+}
+
+TEST_F(FaultTest, MoreThreadsThanCanBeMadeAreRefused) {
+#if ULPSCOPE_SANITIZED
+  GTEST_SKIP() << "the sanitizer takes more address space than this leaves";
+#endif
+  const auto tight = [] {
+    const rlimit limit{rlim_t{4} << 30, rlim_t{4} << 30};   // of the stacks of 4000 threads
+    setrlimit(RLIMIT_AS, &limit);
+  };
+  const Ended ended = run({"run", in("tiny.toml"), "-o", in("a.ulp"), "--threads", "4000"}, tight);
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_THAT(ended.said, AllOf(HasSubstr("ulpscope: --threads 4000: run.threads: 4000 cannot be made here ("), HasSubstr("give at most ")));
+  EXPECT_EQ(std::count(ended.said.begin(), ended.said.end(), '\n'), 1) << ended.said;
+}
+
+TEST_F(FaultTest, ARunThatFailedShowsInTheExitCode) {
+  // A learning rate that throws the weights out of range: fp32 stops, fp16 skips from then on.
+  const Ended ended = run({"run", in("tiny.toml"), "-o", in("a.ulp"), "--modes", "fp32,fp16", "--set", "run.seeds=1", "--set", "train.lr=1e38",
+                           "--set", "train.clip=0", "--set", "train.optimizer=sgd", "--set", "train.schedule=constant"});
+  EXPECT_EQ(ended.code, 1) << ended.said;
+  EXPECT_THAT(ended.said, AllOf(HasSubstr("Comparison of"), HasSubstr("ulpscope: 1 of 2 runs failed"), HasSubstr("compared above: fp32, seed 0")));
 }
 
 TEST_F(FaultTest, AFolderThatCannotBeWritten) {

@@ -179,6 +179,8 @@ TEST(Flags, Mistakes) {
 
 TEST(Arguments, Quoting) {
   EXPECT_EQ(quoted({"run", "a b.toml", "--set", "x=1", "it's", ""}), "run 'a b.toml' --set x=1 'it'\\''s' ''");
+  EXPECT_EQ(quoted({"a\x1b[31m\n\xc2\x9bz 'x\\"}), "$'a\\033[31m\\012\\302\\233z \\'x\\\\'") << "no name drives a terminal";
+  EXPECT_EQ(quoted({"\xc3\xbc \xc2\xb1"}), "'\xc3\xbc \xc2\xb1'");
 }
 
 }  // namespace

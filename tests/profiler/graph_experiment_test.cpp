@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -177,6 +178,25 @@ TEST_F(GraphExperiment, TrainsOnItsOwnBatches) {
   EXPECT_NE(losses(build(regression), "fp16")[4], fp16[4]) << "the injection changes step 4";
 }
 
+TEST_F(GraphExperiment, ParametersAreDrawnBetweenTwoBounds) {
+  const auto drawn = [&](const std::string& range) {
+    Experiment e = build("model = {kind = 'graph', loss = 'loss'}\ntrain = {steps = 1}\n"
+                               "node = [{name = 'w', op = 'parameter', shape = [500], init = {uniform = " + range + "}}, {name = 'loss', op = 'sum', inputs = 'w'}]\n");
+    EXPECT_EQ(to_toml(build(to_toml(e))), to_toml(e));
+    const std::unique_ptr<Device> device = make_cpu_device({1, {}});
+    const std::unique_ptr<engine::Dataset> data = load_data(e);
+    engine::Topics topics;
+    return engine::Trainer(*device, *data, engine::TrainerSetup{e.model, engine::find_mode("fp32"), e.train, 3}, topics).read("w");
+  };
+  const std::vector<float> high = drawn("[40, 60]"), unit = drawn("[0.0, 1.0]"), both = drawn("2.0");
+  for (std::size_t i = 0; i < high.size(); ++i) {
+    EXPECT_EQ(high[i], 40.0f + 20.0f * unit[i]);
+    EXPECT_EQ(both[i], 2.0f * (2.0f * unit[i] - 1.0f)) << "the same numbers are drawn";
+  }
+  EXPECT_LT(*std::min_element(high.begin(), high.end()), 40.5f);
+  EXPECT_GT(*std::max_element(high.begin(), high.end()), 59.5f);
+}
+
 TEST_F(GraphExperiment, RunsAndIsRecorded) {
   const Experiment e = build(regression);
   Runner runner(e);
@@ -276,6 +296,8 @@ TEST_F(GraphExperiment, OverridesAndInjectionsThatCannotBeAreRefused) {
   const auto override_with = [&](const std::string& words) { return mistake_in(graph + "[[override]]\n" + words); };
   EXPECT_EQ(override_with("nodes = 'loss'\naccumulate = 'bf16'"), "no UsageError");
   EXPECT_THAT(override_with("nodes = 'los'\naccumulate = 'bf16'"), AllOf(HasSubstr("g.toml:4"), HasSubstr("matches no node"), HasSubstr("'loss'")));
+  EXPECT_THAT(override_with("nodes = []\noutput = 'bf16'"), AllOf(HasSubstr("g.toml:5"), HasSubstr("nodes is empty")));
+  EXPECT_THAT(mistake_in(graph + "[[rewrite]]\nkind = 'rescale'\nfactor = 0.5\nnodes = []"), HasSubstr("nodes is empty"));
   EXPECT_THAT(override_with("nodes = 'hh'\noutput = 'bf16'"), AllOf(HasSubstr("g.toml:4"), HasSubstr("matches no node")));
   EXPECT_THAT(override_with("nodes = 'h'\naccumulate = 'bf16'"), AllOf(HasSubstr("'h' (exp) keeps no sum"), HasSubstr("layer_norm")));
   EXPECT_THAT(override_with("nodes = 'loss'\nscalar = 'fp16'"), AllOf(HasSubstr("keeps no mean"), HasSubstr("mse_loss")));

@@ -38,7 +38,11 @@ TEST(SmallestSet, IsFoundWhateverIsNeeded) {
   for (int i = 0; i < 12; ++i) all.push_back(std::string(1, static_cast<char>('a' + i)));
   for (const Names& needed : {Names{"a"}, Names{"l"}, Names{"c", "j"}, Names{"a", "b", "l"}, all}) {
     Needs needs{{needed.begin(), needed.end()}};
-    const SmallestSet found = smallest_set(all, [&](const Names& set) { return needs(set); });
+    std::set<Names> asked;
+    const SmallestSet found = smallest_set(all, [&](const Names& set) {
+      EXPECT_TRUE(asked.insert(set).second) << "a set is a run of its own: none is asked for twice";
+      return needs(set);
+    });
     EXPECT_EQ(found.members, needed);
     EXPECT_TRUE(found.minimal);
     EXPECT_LE(needs.asked, 80);
@@ -113,6 +117,12 @@ TEST(Judgement, VerifiedRefutedAndWhatStays) {
   after.run.status = reports::RunStatus::failed;
   after.run.message = "out of memory";
   EXPECT_THAT(judge({a}, {a, b}, after).why, HasSubstr("out of memory"));
+  after = {};
+  after.steps = after.skipped = 3;
+  EXPECT_EQ(judge({a}, {a, b}, after).status, MendStatus::refuted);
+  EXPECT_THAT(judge({a}, {a, b}, after).why, HasSubstr("all 3 steps were skipped: nothing was trained"));
+  after.skipped = 2;
+  EXPECT_EQ(judge({a}, {a, b}, after).status, MendStatus::verified);
 }
 
 // ---- the command line and the experiment file
@@ -152,6 +162,19 @@ TEST_F(MendProgram, Mistakes) {
   EXPECT_THAT(ulpscope({"mend", in("tiny.ulp"), "--json"}).out, HasSubstr("\"ulpscope mends\""));
 }
 
+TEST_F(MendProgram, NamesDoNotReachTheTerminalAsTheyAre) {
+  std::ofstream(in("evil.toml")) << "model = {kind = 'graph', loss = 'loss'}\n"
+                                    "train = {steps = 1, optimizer = 'sgd', lr = 0.0, scaler = {init = 256}}\nrun = {modes = ['fp16'], timing_steps = 0}\n"
+                                    "node = [{name = 'x', op = 'input', values = [[300.0]]}, {name = 'w', op = 'parameter', init = [[300.0]]},\n"
+                                    "{name = \"y\\u001b[31m\", op = 'linear', inputs = ['x', 'w']}, {name = 'loss', op = 'mean', inputs = \"y\\u001b[31m\"}]\n";
+  const Result run = ulpscope({"run", in("evil.toml"), "-o", in("evil.ulp")});
+  ASSERT_EQ(run.code, exit_ok) << run.err;
+  const Result mended = ulpscope({"mend", in("evil.ulp")});
+  EXPECT_EQ(mended.code, exit_ok) << mended.err;
+  EXPECT_THAT(mended.err, HasSubstr("keep y?[31m in fp32"));
+  EXPECT_EQ((mended.err + mended.out).find('\x1b'), std::string::npos) << mended.err << mended.out;
+}
+
 TEST_F(MendProgram, RewritesInTheExperimentFile) {
   const std::string composed = "model = {kind = 'gpt', context = 8, width = 16, layers = 1, heads = 2, attention = 'composed'}\n[data]\npath = 'text.txt'\n";
   const auto build = [&](const std::string& tables) {
@@ -173,11 +196,18 @@ TEST_F(MendProgram, RewritesInTheExperimentFile) {
     }
     return "";
   };
-  EXPECT_THAT(refusal("[[rewrite]]\nkind = 'rescal'\nnodes = 'x'\n"), HasSubstr("did you mean \"rescale\"? Choices: scale_before_product, boolean_mask, rescale"));
+  EXPECT_THAT(refusal("[[rewrite]]\nkind = 'rescal'\nnodes = 'x'\n"), HasSubstr("did you mean \"rescale\"? Choices: scale_before_product, boolean_mask, rescale, clamp"));
   EXPECT_THAT(refusal("[[rewrite]]\nkind = 'rescale'\nnodes = 'x'\n"), HasSubstr("factor is missing"));
   EXPECT_THAT(refusal("[[rewrite]]\nkind = 'rescale'\nnodes = 'x'\nfactor = 0.3\n"), HasSubstr("a power of two below 1"));
   EXPECT_THAT(refusal("[[rewrite]]\nkind = 'boolean_mask'\n"), HasSubstr("nodes is missing"));
   EXPECT_THAT(refusal("[[rewrite]]\nkind = 'boolean_mask'\nnodes = 'x'\nfactor = 0.5\n"), HasSubstr("factor is for rescale"));
+  EXPECT_THAT(refusal("[[rewrite]]\nkind = 'rescale'\nnodes = 'x'\nfactor = 0.5\nlimit = 3\n"), HasSubstr("limit is for clamp"));
+  EXPECT_THAT(refusal("[[rewrite]]\nkind = 'clamp'\nnodes = 'x'\nlimit = 0\n"), HasSubstr("it must be above 0 and finite"));
+  const Experiment clamp = build("[[rewrite]]\nkind = 'clamp'\nnodes = 'x'\nlimit = 65472\n");
+  EXPECT_EQ(clamp.train.rewrites.at(0).limit, 65472.0);
+  Settings clamp_again;
+  clamp_again.add_text(to_toml(clamp), in("c.toml"));
+  EXPECT_EQ(clamp_again.build().train.rewrites.at(0).limit, 65472.0);
 
   std::ofstream(in("composed.toml")) << composed << "[[rewrite]]\nkind = 'scale_before_product'\nnodes = '*.scores'\n";
   EXPECT_EQ(ulpscope({"run", in("composed.toml"), "-o", in("c.ulp"), "--steps", "2", "--modes", "fp32,fp16", "--set", "run.timing_steps=0"}).code, exit_ok);

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -72,8 +73,8 @@ TEST(Prediction, AnActivationAboveTheLimit) {
 }
 
 TEST(Prediction, TheTwinThatKeepsTheLayerInFp32IsSafe) {
-  const ModePrediction& fp16 = of(foresee("01", "fp16", {"train.keep_fp32=layer2.*", "train.scaler.init=256"}), "fp16");
-  EXPECT_FORECAST(fp16, "safe");
+  const Prediction p = foresee("01", "fp16", {"train.keep_fp32=layer2.*", "train.scaler.init=256"});
+  EXPECT_FORECAST(of(p, "fp16"), "safe");
 }
 
 TEST(Prediction, TheProductOfTwoModestTensors) {
@@ -214,6 +215,44 @@ TEST(Prediction, BothRangesSufficeThenRoundingDecides) {
   const Prediction p = foresee("25", "fp16", {"train.scalar_format=fp32", "train.scaler.init=1024"});
   EXPECT_FORECAST(of(p, "fp16"), "safe");
   EXPECT_THAT(p.advice, HasSubstr("fp16 has steps 8 times as fine"));
+}
+
+TEST(Prediction, WhatIsNotFiniteInFp32IsNeverSafe) {
+  const std::string head = "model = {kind = 'graph', loss = 'loss'}\ntrain = {steps = 1, optimizer = 'sgd', scaler = {init = 1}}\n";
+  const Prediction p = foresee_toml(head + "node = [{name = 'x', op = 'input', values = [90.0, 1.0]}, {name = 'w', op = 'parameter', init = [1.0, 1.0]},\n"
+                                           "{name = 'y', op = 'mul', inputs = ['x', 'w']}, {name = 'e', op = 'exp', inputs = 'y'},\n"
+                                           "{name = 'loss', op = 'mean', inputs = 'e'}]\n", "fp16");
+  for (const ModePrediction& m : p.modes) {
+    EXPECT_NE(reports::name(m.forecast), "safe") << m.mode;
+    const Foreseen& f = fault(m, "not_finite_in_fp32", "e");
+    EXPECT_THAT(f.what, HasSubstr("the loss is not finite in fp32 either: e (exp, forward) has 1 of 2 elements not finite, from inputs up to 90"));
+    EXPECT_EQ(&f, &m.foreseen.front()) << "it comes first";
+  }
+  ASSERT_EQ(p.remarks.size(), 1u);
+  EXPECT_THAT(p.remarks.front(), HasSubstr("from e on"));
+  EXPECT_THAT(p.advice, HasSubstr("no mode helps"));
+  // A gradient alone, of sqrt at 0; behind scores that a mask set to -inf, which are none of it.
+  const Prediction root = foresee_toml(head + "node = [{name = 'x', op = 'input', values = [[0.0, 1.0], [2.0, 3.0]]}, {name = 'w', op = 'parameter', init = [1.0, 1.0]},\n"
+                                              "{name = 'y', op = 'mul', inputs = ['x', 'w']}, {name = 'm', op = 'causal_mask', inputs = 'y'}, {name = 'p', op = 'softmax', inputs = 'm'},\n"
+                                              "{name = 's', op = 'sqrt', inputs = 'y'}, {name = 'a', op = 'add', inputs = ['s', 'p']},\n"
+                                              "{name = 'loss', op = 'mean', inputs = 'a'}]\n", "bf16");
+  EXPECT_NE(reports::name(of(root, "bf16").forecast), "safe");
+  EXPECT_THAT(fault(of(root, "bf16"), "not_finite_in_fp32").what, HasSubstr("a gradient is not finite in fp32 either: s.dx (sqrt_backward, backward)"));
+}
+
+TEST(Prediction, DecayThatIsNotRoundedToNearestIsNotLost) {
+  const std::string toml = "[model]\nkind = 'graph'\nloss = 'loss'\n[train]\nsteps = 1\nweight_decay = 0.1\nlr = 0.001\nclip = 0.0\nupdate_rounding = 'ROUNDING'\n"
+                           "[[node]]\nname = 'w'\nop = 'parameter'\ninit = [0.25, 0.25]\n[[node]]\nname = 'loss'\nop = 'sum'\ninputs = 'w'\n";
+  const auto lost = [&](const std::string& rounding) {
+    std::string text = toml;
+    text.replace(text.find("ROUNDING"), 8, rounding);
+    const Prediction p = foresee_toml(text, "bf16_pure");
+    const auto& foreseen = of(p, "bf16_pure").foreseen;
+    return std::any_of(foreseen.begin(), foreseen.end(), [](const Foreseen& f) { return f.kind == "weight_decay_lost"; });
+  };
+  EXPECT_TRUE(lost("nearest"));
+  EXPECT_FALSE(lost("kahan"));
+  EXPECT_FALSE(lost("stochastic"));
 }
 
 TEST(Prediction, TheProgramPrintsIt) {

@@ -295,6 +295,25 @@ TEST_F(ProgramTest, WithoutOutputANameIsMadeAndSaid) {
   EXPECT_THAT(result.out, HasSubstr("--modes fp32,bf16+tf32")) << "one mode alone cannot be compared";
 }
 
+TEST_F(ProgramTest, PlanRefusesPatternsThatMatchNothingAsRunDoes) {
+  for (const char* command : {"plan", "run"})
+    EXPECT_THAT(mistake({command, file("tiny.toml"), "--set", "observe.nodes=nope"}), HasSubstr("--set observe.nodes=nope: observe.nodes: \"nope\" matches no node"));
+}
+
+/// Names of files and nodes, wherever they are shown.
+TEST_F(ProgramTest, NoNameOfAFileOrNodeDrivesATerminal) {
+  std::ofstream(file("g\x1b[31m.toml")) << "model = {kind = 'graph', loss = 'loss'}\ntrain = {steps = 1}\nnode = [{name = \"w\\u001b[31m\\u009b\", op = 'parameter', "
+                                           "shape = [2], init = 1}, {name = \"h\\u001b[1m\", op = 'exp', inputs = \"w\\u001b[31m\\u009b\"}, "
+                                           "{name = 'loss', op = 'sum', inputs = \"h\\u001b[1m\"}]\n";
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"run", file("g\x1b[31m.toml"), "-o", file("o\x1b[32m.ulp"), "--timing-steps", "0"}, {"plan", file("g\x1b[31m.toml"), "--mode", "fp16"}}) {
+    const Result result = ulpscope(words);
+    EXPECT_EQ(result.code, exit_ok) << result.err;
+    EXPECT_EQ((result.out + result.err).find('\x1b'), std::string::npos) << words[0];
+    EXPECT_EQ((result.out + result.err).find("\xc2\x9b"), std::string::npos) << words[0];
+  }
+}
+
 TEST_F(ProgramTest, PlanReadsWellAt80Columns) {
   for (const char* mode : {"fp32", "tf32", "fp16", "bf16", "bf16+tf32"}) {
     const Result result = ulpscope({"plan", file("tiny.toml"), "--mode", mode});

@@ -107,6 +107,32 @@ TEST(RangeProbe, KeepsRowsThatAreStillInUse) {
   for (std::size_t i = 0; i < t.rows.size(); ++i) ASSERT_EQ(greatest(t.rows[i], graph), static_cast<float>(i + 201));
 }
 
+TEST(RangeProbe, AViewHasNoRangeOfItsOwn) {
+  engine::Model m;
+  const engine::ValueId x = m.graph.add_input("x", Shape{4}, Format::fp32);
+  const engine::ValueId w = m.graph.add_parameter("w", Shape{4}, {engine::Initial::Kind::ones, 0.0, {}});
+  const engine::ValueId square = m.graph.apply("reshape", "square", {m.graph.apply("mul", "product", {w, x})}, {{"shape", std::vector<std::int64_t>{2, 2}}});
+  m.loss = m.graph.apply("sum", "loss", {square});
+  m.inputs = {x};
+  SmallTraining training(m, "fp32", engine::testing::plain_training(engine::OptimizerKind::sgd, 0.0), engine::testing::always({1, 2, 3, 4}));
+  Faults faults;
+  std::vector<reports::RangeRecord> rows;
+  const RangeProbe probe(training.topics, training.trainer.plan().graph, training.trainer.plan().loss,
+                         [&rows](reports::Record r) { rows.push_back(std::get<reports::RangeRecord>(std::move(r))); }, faults, reports::RunId{1});
+  engine::Observation o;
+  o.ranges = true;
+  training.trainer.observe(o);
+  training.step();
+  ASSERT_EQ(rows.size(), 1u);
+  const engine::Graph& graph = training.trainer.plan().graph;
+  ASSERT_TRUE(graph.contains("square.dx")) << "the backward pass has a view, too";
+  for (const reports::TensorRange& r : rows[0].tensors) {
+    const std::string& name = graph.value(engine::ValueId{static_cast<std::int32_t>(r.tensor)}).name;
+    EXPECT_NE(name, "square.dx");
+    EXPECT_GT(r.greatest_magnitude, 0.0f) << name;
+  }
+}
+
 TEST(RangeProbe, AFaultDoesNotEndTheTraining) {
   SmallTraining training(Recorded::model(), "fp16", Recorded::config(1, 8.0f), engine::testing::always({1, 2}));
   Faults faults;

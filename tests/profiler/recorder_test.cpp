@@ -130,6 +130,36 @@ TEST_F(RecorderTest, DivergenceIsSaidOnceAndOnlyWhenItLasts) {
   EXPECT_EQ(events(), "divergence@10 ");
 }
 
+TEST_F(RecorderTest, ALossMayBeNegative) {
+  const Recorder recorder(topics_, sink_, faults_, reports::RunId{1}, false);
+  for (int i = 0; i < 20; ++i) step(good(-1.0f - 0.01f * static_cast<float>(i)));
+  for (int i = 0; i < 20; ++i) step(good(-0.25f));
+  EXPECT_EQ(events(), "");
+  for (int i = 0; i < 5; ++i) step(good(0.5f));  // more than |-1| above -1
+  EXPECT_EQ(events(), "divergence@44 ");
+}
+
+TEST_F(RecorderTest, AFirstLossOfZeroIsNoMeasure) {
+  const Recorder recorder(topics_, sink_, faults_, reports::RunId{1}, false);
+  step(good(0));
+  for (int i = 0; i < 20; ++i) step(good(0.5f));
+  EXPECT_EQ(events(), "");
+  for (int i = 0; i < 5; ++i) step(good(1.5f));
+  EXPECT_EQ(events(), "divergence@25 ");
+}
+
+TEST_F(RecorderTest, ASkipInTheLastStepIsNoDivergence) {
+  const Recorder recorder(topics_, sink_, faults_, reports::RunId{1}, true);
+  for (int i = 0; i < 9; ++i) step(good(1));
+  engine::StepResult last;
+  last.finite = false;
+  last.skipped = true;
+  last.loss = infinity;
+  step(last);
+  EXPECT_EQ(events(), "overflow@9 skip@9 ");
+  EXPECT_FALSE(recorder.diverged_at());
+}
+
 TEST_F(RecorderTest, ItsFaultsDoNotReachTraining) {
   const Sink broken = [](const reports::Record&) { throw std::runtime_error("disk full"); };
   const Recorder recorder(topics_, broken, faults_, reports::RunId{1}, false);

@@ -126,6 +126,30 @@ TEST_F(ResumeTest, NoCheckpointsWhereNoneAreWanted) {
   EXPECT_FALSE(std::filesystem::exists(in("cut.ulp.ckpt")));
 }
 
+TEST_F(ResumeTest, WhatWasCountedBeforeIsCountedOn) {
+  const Experiment e = experiment({"run.modes=fp16", "run.seeds=1", "observe.every=2", "observe.ranges=true", "observe.shadow=true"});
+  const auto notes = [&](const std::string& name) {
+    std::vector<std::string> lines;
+    for (const auto& row : RunFileReader(in(name)).completeness())
+      if (row.subject == "observed steps" || row.subject == "ranges" || row.subject == "shadow steps")
+        lines.push_back(fmt::format("{} {} {}", row.subject, row.count.value_or(-1), row.subject == "shadow steps" ? "" : row.detail));
+    return lines;
+  };
+  begin(e, "whole.ulp");
+  begin(e, "cut.ulp", at(7));
+  sql("cut.ulp", "INSERT INTO completeness (run, kind, subject, count, provenance, detail) VALUES (1, 'fault', 'profiler', 2, 'counted', 'recorder: odd')");
+  resume("cut.ulp");
+  EXPECT_EQ(notes("whole.ulp").size(), 3u);
+  EXPECT_EQ(notes("cut.ulp"), notes("whole.ulp"));
+  int faults = 0, since = 0;
+  for (const auto& row : RunFileReader(in("cut.ulp")).completeness()) {
+    faults += row.kind == "fault" && row.count == 2 ? 1 : 0;
+    since += row.subject == "cost of the recorder" && row.detail.find(" since it went on at step ") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_EQ(faults, 1) << "of the part that stays";
+  EXPECT_EQ(since, 1);
+}
+
 // Out of memory, say: what training had come to is still there.
 TEST_F(ResumeTest, ARunThatBrokeOffGoesOnFromItsCheckpoint) {
   const Experiment e = experiment({"run.modes=fp16", "run.seeds=1"});
@@ -195,6 +219,17 @@ TEST_F(ResumeTest, WhatCannotBeGoneOnWithIsSaidInOneLine) {
   EXPECT_THAT(refusal("cut.ulp"), HasSubstr("run-1.safetensors: it is cut off"));
 
   begin(experiment(), "cut.ulp", at(5));
+  {   // one bit of a weight
+    std::fstream file(in("cut.ulp.ckpt/run-1.safetensors"), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(-1, std::ios::end);
+    const char last = static_cast<char>(file.get() ^ 1);
+    file.seekp(-1, std::ios::end);
+    file.put(last);
+  }
+  EXPECT_THAT(refusal("cut.ulp"), AllOf(HasSubstr("run-1.safetensors: it is damaged: tensor '"), HasSubstr("' is not what was written (crc32)"),
+                                        HasSubstr("fp32, seed 0 begins again")));
+
+  begin(experiment(), "cut.ulp", at(5));
   begin(experiment({"train.lr=0.5"}), "other.ulp", at(5));
   std::filesystem::copy_file(in("other.ulp.ckpt/run-1.safetensors"), in("cut.ulp.ckpt/run-1.safetensors"),
                              std::filesystem::copy_options::overwrite_existing);
@@ -204,6 +239,20 @@ TEST_F(ResumeTest, WhatCannotBeGoneOnWithIsSaidInOneLine) {
   EXPECT_THAT(refusal("cut.ulp"), HasSubstr("the data are no longer what they were"));
   sql("cut.ulp", "DELETE FROM experiment");
   EXPECT_THAT(refusal("cut.ulp"), HasSubstr("cut off before its experiment was written down"));
+}
+
+TEST_F(ResumeTest, ACheckpointOfAnOlderVersionHasNoChecksums) {
+  const Experiment e = experiment({"run.modes=fp32", "run.seeds=1"});
+  begin(e, "whole.ulp");
+  begin(e, "cut.ulp", at(5));
+  const std::string path = in("cut.ulp.ckpt/run-1.safetensors");
+  engine::TensorFile file = engine::read_safetensors(path);
+  ASSERT_EQ(file.metadata.erase("crc32"), 1u);
+  engine::write_safetensors(path, file);
+  resume("cut.ulp");
+  ASSERT_EQ(remarks_.size(), 2u);
+  EXPECT_THAT(remarks_[0], HasSubstr("fp32, seed 0: its checkpoint has no checksums"));
+  EXPECT_EQ(numbers_of(in("cut.ulp")), numbers_of(in("whole.ulp")));
 }
 
 TEST_F(ResumeTest, AnotherMachineIsNamedAndHasToBeAccepted) {

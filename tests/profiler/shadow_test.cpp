@@ -7,6 +7,7 @@
 #include <map>
 
 #include "engine/optim/optimizer_config.h"
+#include "kernels/error.h"
 #include "tests/profiler/support/scratch.h"
 #include "tests/profiler/tiny_experiment.h"
 
@@ -123,21 +124,27 @@ TEST_P(ShadowOfLinear, ErrorsAreThoseOfTheFormat) {
 INSTANTIATE_TEST_SUITE_P(Formats, ShadowOfLinear, ::testing::Values(Format::fp16, Format::bf16),
                          [](const auto& each) { return std::string(name(each.param)); });
 
-TEST(Shadow, WhatIsNotInMemoryIsUnknown) {
+TEST(Shadow, WhatIsNotInMemoryIsReadFromAStepThatIsNotFused) {
   const ScratchFolder scratch;
   record_experiment(one_linear("fp16"), scratch("linear.ulp"));
   const reports::RunFileReader reader(scratch("linear.ulp"));
   const reports::RunRecord run = reader.runs().front();
   const auto sampled = rows_of(scratch("linear.ulp"), "sampled");
-  int unknown = 0;
+  Experiment unfused = one_linear("fp16");
+  unfused.train.fusion = false;
+  record_experiment(unfused, scratch("unfused.ulp"));
+  const auto alone = rows_of(scratch("unfused.ulp"), "sampled");
+  int fused = 0, known = 0;
   for (const auto& tensor : reader.tensors(*run.plan)) {
     if (tensor.materialised || !sampled.contains(tensor.name)) continue;
-    ++unknown;
-    EXPECT_FALSE(sampled.at(tensor.name).shadow_error) << tensor.name;
+    ++fused;
+    known += sampled.at(tensor.name).shadow_error ? 1 : 0;
+    EXPECT_EQ(sampled.at(tensor.name).shadow_error, alone.at(tensor.name).shadow_error) << tensor.name;
     EXPECT_TRUE(rows_of(scratch("linear.ulp"), "shadow").contains(tensor.name))
         << tensor.name << ": the shadow is not fused";
   }
-  EXPECT_GT(unknown, 0) << "nothing was fused: the test shows nothing";
+  EXPECT_GT(fused, 0) << "nothing was fused: the test shows nothing";
+  EXPECT_GT(known, 0);
 }
 
 TEST(Shadow, AnOverflowHasAnInfiniteError) {
@@ -152,6 +159,37 @@ TEST(Shadow, AnOverflowHasAnInfiniteError) {
 }
 
 class ShadowedRun : public TinyExperiment {};
+
+TEST_F(ShadowedRun, ItsMemoryIsCountedBeforehand) {
+  const std::vector<std::string> one{"run.modes=fp16", "run.seeds=1", "train.steps=1"};
+  std::vector<std::string> shadowed = one;
+  shadowed.emplace_back("observe.shadow=true");
+  const auto needs = [&](const std::vector<std::string>& assignments) {
+    const Runner runner(experiment(assignments));
+    std::int64_t enough = std::int64_t{1} << 40, too_few = 0;
+    while (enough - too_few > 1) {
+      const std::int64_t middle = too_few + (enough - too_few) / 2;
+      try {
+        runner.check_memory(middle);
+        enough = middle;
+      } catch (const UsageError&) {
+        too_few = middle;
+      }
+    }
+    return enough;
+  };
+  const std::int64_t alone = needs(one), beside = needs(shadowed);
+  // The step in fp32, and the one that is not fused: neither is smaller than half of the run's own.
+  EXPECT_GT(beside, 2 * alone);
+  EXPECT_LT(beside, 5 * alone);
+  const Runner runner(experiment(shadowed));
+  try {
+    runner.check_memory(alone);
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("a step in fp16 and those beside it (observe.shadow) needs"), std::string::npos) << error.what();
+  }
+}
 
 TEST_F(ShadowedRun, BitsStayTheSame) {
   const auto recorded = [&](const char* shadow) {

@@ -43,6 +43,20 @@ TEST(TensorStats, NumbersComeFromTheCounts) {
   EXPECT_EQ(r.histogram->counts, (std::vector<std::uint64_t>{1, 0, 0, 3}));
 }
 
+TEST(TensorStats, WhatOverflowedHasNoRoundingError) {
+  RoundingCounts c;
+  c.elements = 4;
+  c.overflowed = 3;
+  c.sum_of_squared_errors = 0.09;
+  c.greatest_relative_error = 0.25;
+  EXPECT_DOUBLE_EQ(*tensor_stats(c).rounding_error_rms, 0.3) << "of one element";
+  c.overflowed = 4;
+  c.sum_of_squared_errors = c.greatest_relative_error = 0.0;
+  EXPECT_FALSE(tensor_stats(c).rounding_error_rms);
+  EXPECT_FALSE(tensor_stats(c).rounding_error_greatest);
+  EXPECT_TRUE(tensor_stats(c).mean);
+}
+
 TEST(TensorStats, WhatIsNotThereIsUnknown) {
   RoundingCounts c;
   c.elements = c.nan = 3;

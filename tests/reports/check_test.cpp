@@ -8,8 +8,10 @@
 #include <sstream>
 
 #include "kernels/error.h"
+#include "reports/analysis/diagnosis/diagnosis.h"
 #include "reports/export/exporter.h"
 #include "reports/run_file/sqlite.h"
+#include "tests/reports/forged_run.h"
 #include "tests/reports/made_up_runs.h"
 #include "tests/reports/scratch.h"
 
@@ -136,6 +138,43 @@ TEST_F(Check, RunsThatAreNotThere) {
   EXPECT_EQ(result.findings[0].mode, "fp16");
   EXPECT_EQ(result.findings[3].text, "2 of 2 runs are not in the recording, the first being seed 3");
   EXPECT_EQ(result.findings[3].mode, "bf16");
+}
+
+TEST_F(Check, ASkipInTheLastStepIsNoDivergence) {
+  auto runs = three_seeds("fp16", 0.001);
+  runs[1].overflow = [](std::int64_t step) { return step == 19; };
+  runs[1].loss = [](std::int64_t step) { return step == 19 ? INFINITY : 1.9; };
+  EXPECT_TRUE(of(runs, "divergence").findings.empty());
+  EXPECT_EQ(of(runs, "overflow").findings.size(), 1u);
+  runs[1].overflow = [](std::int64_t step) { return step >= 17; };
+  runs[1].loss = [](std::int64_t step) { return step >= 17 ? INFINITY : 1.9; };
+  EXPECT_EQ(of(runs, "divergence").findings.size(), 1u);
+}
+
+// A weight of the next step has an infinite activation in it that the loss swallows: no gradient says so.
+TEST_F(Check, WhatObservationFoundCounts) {
+  ForgedRun quiet("bf16"), loud("bf16", 2);
+  for (ForgedRun* run : {&quiet, &loud}) {
+    run->run.steps_planned = 3;
+    run->small_model("bf16");
+    for (int i = 0; i < 3; ++i) run->step(2.0);
+    run->observe(0, {});
+  }
+  loud.observe(2, {{"y", {.elements = 4, .greatest = 1e39, .overflowed = 1}}, {"loss", {.elements = 1, .positive_infinite = 1}}});
+  const RunFileReader well = forge(in("a.ulp"), {&quiet});
+  EXPECT_TRUE(check({&well}, parse_check_rules({"overflow,damage,fatal"})).findings.empty());
+  const RunFileReader ill = forge(in("b.ulp"), {&loud});
+  const CheckResult overflow = check({&ill}, parse_check_rules({"overflow"}));
+  ASSERT_EQ(overflow.findings.size(), 1u);
+  EXPECT_EQ(overflow.findings[0].text, "values overflowed in 1 of 2 observed steps, first in y in step 3");
+  const Diagnosis diagnosis = diagnose(ill);
+  const bool fatal = diagnosis.runs.at(0).outcome == Outcome::fatal;
+  ASSERT_TRUE(fatal || diagnosis.runs.at(0).outcome == Outcome::damaged);
+  const CheckResult damage = check({&ill}, parse_check_rules({"damage"}));
+  ASSERT_EQ(damage.findings.size(), 1u) << write(damage, "text");
+  EXPECT_THAT(damage.findings[0].text, AllOf(testing::StartsWith(fatal ? "fatal: y" : "damage: y"), HasSubstr("step 3")));
+  EXPECT_EQ(check({&ill}, parse_check_rules({"fatal"})).findings.size(), fatal ? 1u : 0u);
+  EXPECT_THAT(of({made_up("fp32", 0, 2.0)}, "damage").findings.at(0).text, HasSubstr("unknown: no step was observed"));
 }
 
 TEST_F(Check, EveryFormHoldsEveryFinding) {

@@ -115,6 +115,17 @@ TEST_F(DiagnosisStepsTest, AnEndWithoutACauseIsUnknown) {
   EXPECT_NE(d.causes[0].what.find("from step 2 on; no step was observed"), std::string::npos) << d.causes[0].what;
 }
 
+TEST_F(DiagnosisStepsTest, ALossThatRanAwayFromBelowZero) {
+  ForgedRun run("bf16");
+  run.small_model("bf16");
+  run.observe(0, {});
+  for (int i = 0; i < 10; ++i) run.step(i < 4 ? -1.0 - 0.1 * i : 3.0);
+  run.events.push_back({.run = run.run.id, .step = 8, .kind = event_kind::divergence, .value = 3.0});
+  const RunDiagnosis d = of(run);
+  ASSERT_FALSE(d.causes.empty());
+  EXPECT_NE(d.causes[0].what.find("-1.3 in step 4, 3 in step 5"), std::string::npos) << d.causes[0].what;
+}
+
 TEST_F(DiagnosisStepsTest, AReplayThatDiffersIsTheDevice) {
   ForgedRun run("fp16");
   run.small_model();

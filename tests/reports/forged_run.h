@@ -23,6 +23,7 @@ struct Counts {
   std::int64_t nan = 0, positive_infinite = 0, negative_infinite = 0, overflowed = 0, flushed = 0, zero = 0, lost = 0;
   double least = 0.5;
   double rms = 0.5;
+  Number error_greatest{};
 };
 
 /// One run with its plan. Nodes are given in execution order; a tensor is known by its name.
@@ -86,12 +87,13 @@ class ForgedRun {
          TensorRole::weight);
   }
 
+  /// The loss differs in its last digits from step to step, as losses do.
   void step(double loss = 1.0, bool skipped = false, Number scale = {}, double rate = 1e-3) {
     applied += skipped ? 0 : 1;
     steps.push_back({.run = run.id,
                      .step = static_cast<std::int64_t>(steps.size()),
                      .applied = applied,
-                     .loss = loss,
+                     .loss = loss * (1.0 + 1e-12 * static_cast<double>(steps.size())),
                      .learning_rate = rate,
                      .loss_scale = scale,
                      .gradient_norm = 1.0,
@@ -121,6 +123,7 @@ class ForgedRun {
                        .greatest_magnitude = c.greatest,
                        .mean = c.mean,
                        .rms = c.rms,
+                       .rounding_error_greatest = c.error_greatest,
                        .lost_updates = c.lost});
     }
   }

@@ -41,6 +41,7 @@ TEST(Layout, WrapAndCut) {
   EXPECT_EQ(shorten("日本語のモード", 4), "日本語…");
   EXPECT_EQ(pad_left("±1", 4), "  ±1");
   EXPECT_EQ(printable("a\x1b\n\x7f"), "a???");
+  EXPECT_EQ(printable("\xc2\x9b" "31m \xc3\xbc \xc2\xb1 \xc2"), "?31m \xc3\xbc \xc2\xb1 \xc2") << "U+009B is one, too";
 }
 
 }  // namespace

@@ -86,6 +86,39 @@ TEST_F(RunResults, ALossThatRanAwayIsSaid) {
               testing::ElementsAre("seed 1: diverged: the loss ran away, said in step 10"));
 }
 
+TEST_F(RunResults, SkippedStepsAtTheEndAreNoDivergenceBeforeTheyAreThree) {
+  const auto ending = [&](std::int64_t skips) {
+    MadeUpRun run = made_up("fp16", 1, 2.0);
+    run.overflow = [skips](std::int64_t i) { return i >= 20 - skips; };
+    run.loss = [skips](std::int64_t i) { return i >= 20 - skips ? INFINITY : 2.0; };
+    return first(make_run_file(in("a.ulp"), {run}));
+  };
+  for (const std::int64_t skips : {1, 2}) {
+    const RunResult result = ending(skips);
+    EXPECT_FALSE(result.diverged()) << skips;
+    EXPECT_FALSE(result.went_astray());
+    EXPECT_EQ(result.final_loss, 2.0);
+    EXPECT_EQ(*divergence_note(result), skips == 1 ? "the loss was not finite in 1 step, first in step 20, and it was skipped"
+                                                   : "the loss was not finite in 2 steps, first in step 19, and all were skipped");
+  }
+  EXPECT_EQ(ending(3).diverged_at, 17);
+  EXPECT_EQ(*ending(3).final_loss, INFINITY);
+}
+
+TEST_F(RunResults, AStepThatIsAppliedBeginsTheDivergence) {
+  MadeUpRun run = made_up("fp16", 1, 2.0);
+  run.overflow = [](std::int64_t i) { return i == 17; };
+  run.loss = [](std::int64_t i) { return i >= 17 ? NAN : 2.0; };
+  const RunResult result = first(make_run_file(in("a.ulp"), {run}));
+  EXPECT_EQ(result.diverged_at, 18) << "the skipped step before changed nothing";
+  run.steps = 18;   // and a step that ends the run is skipped, too, but no harmless one
+  const RunFileReader stopped = file({run}, [](RunFileWriter& writer) {
+    writer.push(EventRecord{.run = RunId{1}, .step = 17, .kind = event_kind::stop, .value = NAN});
+  });
+  EXPECT_EQ(first(stopped).diverged_at, 17);
+  EXPECT_EQ(first(stopped).losses_skipped, 0);
+}
+
 TEST_F(RunResults, AppliedIsWhatTheLastStepSays) {
   MadeUpRun run = made_up("fp16", 1, 2.0);
   run.overflow = [](std::int64_t i) { return i == 3; };

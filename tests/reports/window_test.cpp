@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sstream>
 
 #include "reports/analysis/diagnosis/diagnosis.h"
@@ -129,7 +130,7 @@ TEST_F(Window, NoSingleScaleSuitsTwoLayersThatAreFarApart) {
   const auto section = nlohmann::json::parse(json.str())["runs"][0]["window"];
   EXPECT_EQ(section["exists"], false);
   EXPECT_EQ(section["layers"].size(), 2u);
-  EXPECT_EQ(section["provenance"], "counted");
+  EXPECT_EQ(section["provenance"], "computed");
   EXPECT_THAT(csv.str(), HasSubstr("window,"));
 }
 
@@ -144,6 +145,44 @@ TEST_F(Window, EveryObservedStepHasToFit) {
   EXPECT_EQ(w->model.highest, 0x1p26);  // of the first: 0.999 × 2^16 still fits
 }
 
+/// What is printed as lost goes with what is printed as the lowest: within bounds exactly where the scale in force is not below it.
+TEST_F(Window, WhatIsLostAndTheLowestScaleGoTogether) {
+  for (const double scale : {0x1p3, 0x1p9, 0x1p12})
+    for (const int deep : {-34, -40}) {
+      ForgedRun run = model(2);
+      for (int i = 0; i < 2; ++i) run.step(1.0, false, i == 0 ? 64.0 : scale);
+      gradient(run, 0, "layer0.dx", deep, -14, 64.0);
+      gradient(run, 1, "layer0.dx", -20, -14, scale);   // nothing is lost in the latest
+      gradient(run, 1, "layer1.dx", -20, -14, scale);
+      const auto w = window(run);
+      ASSERT_TRUE(w);
+      for (const LayerWindow& layer : w->layers) {
+        ASSERT_TRUE(layer.flushed_most);
+        EXPECT_EQ(*layer.flushed_most <= w->share, !layer.lowest || *layer.lowest <= scale) << layer.layer << scale << deep;
+        EXPECT_LE(*layer.flushed, *layer.flushed_most);
+      }
+      EXPECT_EQ(w->model.lowest_step, 0) << "the first decides";
+      EXPECT_EQ(w->model.flushed_most_step, 0);
+    }
+}
+
+TEST_F(Window, WhereNoScaleSuitsEveryStepTheLatestIsTold) {
+  ForgedRun run = model(1);
+  for (int i = 0; i < 2; ++i) run.step(1.0, false, 1024.0);
+  gradient(run, 0, "layer0.dx", -130, -100, 1024.0);
+  gradient(run, 1, "layer0.dx", -20, 0, 1024.0);
+  const auto w = window(run);
+  ASSERT_TRUE(w);
+  EXPECT_FALSE(w->exists());
+  EXPECT_TRUE(w->latest.open());
+  std::ostringstream text;
+  make_exporter("text")->write(diagnose(forge(in("b.ulp"), {&run}), {.mode = "fp16"}), text);
+  std::string flat = text.str();
+  flat = std::regex_replace(flat, std::regex("\\s+"), " ");
+  EXPECT_THAT(flat, HasSubstr("under 1 % in step 1 (layer0.dx)"));
+  EXPECT_THAT(flat, HasSubstr("In step 2 alone, the latest, one does: from 2^-5 to 2^16, and 2^10 was in force"));
+}
+
 TEST_F(Window, AShadowKnowsBetterThanTheRun) {
   ForgedRun run = model(1);
   run.step(1.0, false, 1024.0);
@@ -153,6 +192,7 @@ TEST_F(Window, AShadowKnowsBetterThanTheRun) {
   ASSERT_TRUE(w);
   EXPECT_EQ(w->model.lowest, 0x1p15);
   EXPECT_EQ(w->provenance, Provenance::recomputed);
+  EXPECT_EQ(LossScaleWindow{}.provenance, Provenance::computed) << "the scales are worked out from what was counted";
 }
 
 TEST_F(Window, WhatIsNotThere) {

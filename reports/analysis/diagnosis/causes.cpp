@@ -6,11 +6,11 @@
 #include <array>
 #include <cmath>
 
+#include "reports/analysis/diagnosis/injections.h"
 #include "reports/analysis/diagnosis/words.h"
 
 namespace ulpscope::reports {
 namespace {
-
 
 /// Every float input is known, finite, and far from what squares into fp32's limit.
 bool all_finite(const Suspect& s) {
@@ -47,39 +47,24 @@ void add_others(const Suspect& s, Cause& cause) {
         Provenance::computed));
 }
 
-/// The value of a key in a block of the [[inject]] tables that the run recorded, without its quotes.
-std::string table_value(const std::string& block, const std::string& key) {
-  const std::size_t at = block.find("\n" + key + " = ");
-  if (at == std::string::npos) return "";
-  const std::size_t begin = at + key.size() + 4;
-  std::string text = block.substr(begin, block.find('\n', begin) - begin);
-  std::erase(text, '"');
-  return text;
-}
-
 /// A number that the experiment file puts into the result or into what is read, in this very step.
 void injected(const Suspect& s, Cause& cause) {
-  const std::string tables = s.evidence.setting("tables");
   const PlanView& plan = s.evidence.plan();
-  for (std::size_t at = tables.find("[[inject]]"); at != std::string::npos; at = tables.find("[[inject]]", at + 1)) {
-    const std::string block = tables.substr(at, tables.find("\n[[", at + 1) - at);
-    const std::string value = table_value(block, "value"), number = table_value(block, "number");
-    if (value.empty() || table_value(block, "step") != std::to_string(s.step.step)) continue;
-    bool hit = value == s.title() || value == s.node().record.name;
+  for (const Injection& one : injections(s.evidence)) {
+    if (one.step != s.step.step) continue;
+    bool hit = one.value == s.title() || one.value == s.node().record.name;
     for (const auto& input : s.node().inputs)
-      hit = hit || (input && (plan.title(*input) == value || plan.title(plan.uncast(*input)) == value));
+      hit = hit || (input && (plan.title(*input) == one.value || plan.title(plan.uncast(*input)) == one.value));
     if (!hit) continue;
-    const bool not_finite = number.find("inf") != std::string::npos || number.find("nan") != std::string::npos;
-    if (not_finite && s.root.how == Root::How::arithmetic) {
+    if (!one.finite() && s.root.how == Root::How::arithmetic) {
       cause.kind = Kind::data_not_finite;
-      cause.what = fmt::format("the experiment file sets {} {} to {} in step {} ([[inject]]): no arithmetic made it; {} "
+      cause.what = fmt::format("the experiment file sets {} to {} in step {} ([[inject]]): no arithmetic made it; {} "
                                "is the first to read it",
-                               value, table_value(block, "index"), number, shown(s.step.step), s.node().record.name);
+                               one.target(), one.number, shown(s.step.step), s.node().record.name);
     } else {
-      cause.what += fmt::format("; the experiment file sets {} {} to {} in this step ([[inject]])", value,
-                                table_value(block, "index"), number);
+      cause.what += fmt::format("; the experiment file sets {} to {} in this step ([[inject]])", one.target(), one.number);
     }
-    cause.facts.push_back(fact("injected", "injected", fmt::format("{} = {}", value, number)));
+    cause.facts.push_back(fact("injected", "injected", fmt::format("{} = {}", one.value, one.number)));
     return;
   }
 }
@@ -146,6 +131,9 @@ void add_counts(const Suspect& s, Cause& cause) {
   if (rounding)
     cause.facts.push_back(fact("greatest_magnitude", "before rounding", stat.greatest,
                                held_against_limit(stat.greatest, s.output_format()), how));
+  if (s.chain.zeroed_in != nullptr)
+    cause.facts.push_back(fact("zeroed", "exact zeros", static_cast<double>(s.chain.zeroed),
+                               fmt::format("{} results of {}", s.chain.zeroed, s.chain.zeroed_in->record.name)));
   if (s.root.node != nullptr && s.root.micro_batch > 0)
     cause.facts.push_back(fact("micro_batch", "micro-batch", static_cast<double>(s.root.micro_batch),
                                fmt::format("{} (from 0)", s.root.micro_batch)));

@@ -47,11 +47,13 @@ std::optional<Cause> cause_of(const Suspect& suspect);
 
 /// Causes without a value that is not finite, each with its gravity.
 void silent_update_causes(const Evidence& evidence, std::vector<Cause>& causes);  // causes_updates.cpp
+void silent_norm_causes(const Evidence& evidence, std::vector<Cause>& causes);    // causes_norm.cpp
 void silent_sum_causes(const Evidence& evidence, std::vector<Cause>& causes);     // causes_sums.cpp
 void silent_gradient_causes(const Evidence& evidence, const StepStory& story,
                             std::vector<Cause>& causes);  // causes_gradients.cpp
 void silent_step_causes(const Evidence& evidence, const StepStory& story,
                         std::vector<Cause>& causes);                            // causes_steps.cpp
+void silent_flushed_causes(const Evidence& evidence, std::vector<Cause>& causes);  // causes_flushed.cpp
 void silent_loss_causes(const Evidence& evidence, std::vector<Cause>& causes);  // causes_loss.cpp
 
 /// Words for a format that an attribute names ("accumulate", "scalar"); fp32 if it is not there.

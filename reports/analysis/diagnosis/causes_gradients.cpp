@@ -7,6 +7,7 @@
 #include "kernels/scaling/loss_scaler.h"
 #include "reports/analysis/diagnosis/causes.h"
 #include "reports/analysis/diagnosis/words.h"
+#include "reports/analysis/scale_bounds.h"
 
 namespace ulpscope::reports {
 namespace {
@@ -60,14 +61,22 @@ Flushed find_flushed(const Evidence& e) {
   return worst;
 }
 
-/// Of everything the backward pass of the step stores in 16 bits.
-double greatest_scaled(const Evidence& e, const ObservedStep& step) {
+struct Scaled {
   double greatest = 0.0;
+  Format format = Format::fp32;
+};
+
+/// Of everything the backward pass of the step stores, what is nearest to the limit of its own format.
+Scaled greatest_scaled(const Evidence& e, const ObservedStep& step) {
+  Scaled nearest;
   for (const PlanNode& node : e.plan().nodes())
     if (node.record.phase == Phase::backward)
       for (const TensorId id : node.outputs)
-        if (const Stat* stat = step.stat(id); stat != nullptr) greatest = std::max(greatest, stat->greatest);
-  return greatest;
+        if (const Stat* stat = step.stat(id); stat != nullptr) {
+          const Format format = e.plan().format(id);
+          if (stat->greatest / limit(format) > nearest.greatest / limit(nearest.format)) nearest = {stat->greatest, format};
+        }
+  return nearest;
 }
 
 void below_range(const Evidence& e, std::vector<Cause>& causes) {
@@ -100,10 +109,11 @@ void below_range(const Evidence& e, std::vector<Cause>& causes) {
   cause.facts.push_back(fact("least_magnitude", "least gradient", worst.stat->least / scale,
                              fmt::format("{} unscaled, before rounding", amount(worst.stat->least / scale))));
   if (worst.stat->least > 0.0) {
-    const double factor = std::exp2(std::floor(std::log2(info(format).flush_threshold / worst.stat->least)) + 1.0);
-    const double greatest = greatest_scaled(e, *worst.step);
-    const double full = std::exp2(std::ceil(std::log2(info(format).min_normal / worst.stat->least)));
-    const double room = std::exp2(std::ceil(std::log2(limit(format) / greatest)) - 1.0);
+    const auto [greatest, in] = greatest_scaled(e, *worst.step);
+    const double edge = limit(in);
+    const double factor = std::exp2(least_kept_power(worst.stat->least, format));
+    const double full = std::exp2(least_normal_power(worst.stat->least, format));
+    const double room = std::exp2(greatest_finite_power(greatest, in));
     cause.what += fmt::format(". Smallest scale at which none is lost: {}; largest safe scale: {}",
                               scale_amount(scale * factor), scale_amount(scale * room));
     cause.facts.push_back(fact("smallest_scale", "smallest useful scale", scale * factor, scale_amount(scale * factor),
@@ -114,7 +124,7 @@ void below_range(const Evidence& e, std::vector<Cause>& causes) {
              Provenance::computed));
     cause.facts.push_back(
         fact("largest_scale", "largest safe scale", scale * room,
-             fmt::format("{} (greatest scaled gradient {})", scale_amount(scale * room), amount(greatest)),
+             fmt::format("{} (greatest scaled gradient {}, limit {})", scale_amount(scale * room), amount(greatest), amount(edge)),
              Provenance::computed));
   }
   causes.push_back(std::move(cause));
@@ -157,8 +167,8 @@ void unbounded_scale(const Evidence& e, const StepStory& story, std::vector<Caus
                : fmt::format("the loss scale rose from {} to {}", scale_amount(*story.scale_first), scale_amount(most));
   if (!e.observed().empty()) {
     const ObservedStep& step = e.observed().back();
-    const double greatest = greatest_scaled(e, step);
-    const double edge = story.gradient_limit.value_or(limit(Format::fp16));
+    const auto [greatest, in] = greatest_scaled(e, step);
+    const double edge = limit(in);
     cause.what += fmt::format("; largest scaled gradient {} ({} of the limit) in step {}: growth gives nothing",
                               amount(greatest), amount(greatest / edge), shown(step.step));
     cause.facts.push_back(fact("greatest_scaled", "largest scaled gradient", greatest,

@@ -1,4 +1,4 @@
-// Zeros that should not be: a mean whose count is infinite, a loss that is exactly 0.
+// Zeros that should not be: a mean whose count is infinite, a loss or a gradient that is exactly 0; a loss that stands still.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -84,6 +84,129 @@ void divisors(const Evidence& e, std::vector<Cause>& causes) {
   }
 }
 
+std::string not_observed(std::int64_t step) {
+  return fmt::format("; step {} was not observed, so where that begins is not known: run it again with observe.every = 1",
+                     shown(step));
+}
+
+/// The first operation of the step that makes exact zeros of something else.
+const PlanNode* first_zeros(const Evidence& e, const ObservedStep& step) {
+  for (const PlanNode& node : e.plan().nodes()) {
+    if (node.record.phase == Phase::update) break;
+    const Stat* stat = node.outputs.empty() ? nullptr : step.stat(node.outputs.front());
+    if (!all_zero(stat) || (is_view_or_cast(node) && stat->flushed == 0)) continue;
+    if (e.plan().feeds_loss(node) && something_goes_in(e, step, node) && !multiplied_by_zero(step, node)) return &node;
+  }
+  return nullptr;
+}
+
+/// A gradient norm of exactly 0 beside a loss that is not: nothing was learned in that step, and nothing overflowed.
+void zero_gradient(const Evidence& e, std::vector<Cause>& causes) {
+  std::vector<std::int64_t> zeros;
+  bool fp32_too = e.fp32 != nullptr;
+  for (const StepRecord& step : e.steps()) {
+    if (!step.finite || step.skipped || !step.gradient_norm || *step.gradient_norm != 0.0) continue;
+    if (!step.loss || *step.loss == 0.0) continue;  // a perfect fit; or said of the loss
+    zeros.push_back(step.step);
+    const StepRecord* twin = e.fp32 != nullptr ? e.fp32->step(step.step) : nullptr;
+    fp32_too = fp32_too && twin != nullptr && twin->gradient_norm && *twin->gradient_norm == 0.0;
+  }
+  if (zeros.empty()) return;
+  const bool explained = std::any_of(causes.begin(), causes.end(), [&](const Cause& c) {
+    const bool there = c.step && std::find(zeros.begin(), zeros.end(), *c.step) != zeros.end();
+    return (there && c.gravity <= Gravity::damage) || c.operation == "global_norm";
+  });
+  if (explained) return;
+  Cause cause;
+  cause.kind = Kind::no_gradient;
+  cause.gravity = fp32_too ? Gravity::note : Gravity::damage;
+  cause.step = zeros.front();
+  cause.steps_seen = std::ssize(zeros);
+  cause.what = fmt::format("the gradient norm is exactly 0 in {} of {} (first in step {}), where the loss is {}: nothing is "
+                           "learned there",
+                           zeros.size(), counted(std::ssize(e.steps()), "step"), shown(zeros.front()),
+                           amount(*e.step(zeros.front())->loss));
+  if (fp32_too) cause.what += "; fp32's is, too";
+  const ObservedStep* seen = nullptr;
+  for (const std::int64_t step : zeros)
+    if (seen == nullptr) seen = e.observed_step(step);
+  const PlanNode* origin = seen != nullptr ? first_zeros(e, *seen) : nullptr;
+  if (seen == nullptr) cause.what += not_observed(zeros.front());
+  // In fp32, or in every step and without a rounding to zero, it is the model's doing: units that are off or saturated.
+  const bool flushed = origin != nullptr && seen->stat(origin->outputs.front())->flushed > 0;
+  const bool always = std::ssize(zeros) + std::count_if(e.steps().begin(), e.steps().end(), [](const StepRecord& s) { return s.skipped; }) ==
+                      std::ssize(e.steps());
+  if (e.run().mode == "fp32" || (always && origin != nullptr && !flushed)) {
+    cause.gravity = Gravity::note;
+    cause.what += "; that is the model's doing, not the precision's";
+  }
+  if (origin != nullptr) {
+    cause.node = origin->record.name;
+    cause.operation = origin->record.operation;
+    cause.phase = std::string(name(origin->record.phase));
+    cause.what += fmt::format("; zeros begin in {} ({}), whose inputs are not zero", origin->record.name,
+                              origin->record.operation);
+    cause.operands = operands_of(e, *seen, *origin, 0);
+  }
+  cause.facts.push_back(fact("zero_norm", "steps with a norm of 0", static_cast<double>(zeros.size()),
+                             fmt::format("{} of {}", zeros.size(), e.steps().size())));
+  causes.push_back(std::move(cause));
+}
+
+constexpr std::int64_t standing_still = 4;   ///< steps with the same bits
+/// Of the loss, over those steps, to first order: in fp32; where results are stored in 16 bits, whose steps are coarse.
+constexpr double should_move = 1e-4, should_move_16bit = 2e-2;
+
+bool in_16bit(const PlanView& plan) {
+  return std::any_of(plan.nodes().begin(), plan.nodes().end(), [&](const PlanNode& node) {
+    const bool narrow = attribute_format(node, "accumulate") != Format::fp32 || attribute_format(node, "scalar") != Format::fp32;
+    return narrow || (!node.outputs.empty() && is_16bit(plan.format(node.outputs.front())));
+  });
+}
+
+/// A loss in fp32 with the same bits in many applied steps whose gradients are not small.
+void frozen_loss(const Evidence& e, std::vector<Cause>& causes) {
+  if (!e.plan().loss() || e.plan().format(*e.plan().loss()) != Format::fp32) return;
+  const auto& steps = e.steps();
+  const double clip = e.numeric_setting("clip").value_or(0.0);
+  std::size_t best = 0, best_begin = 0;
+  double moved = 0.0;
+  const double enough = in_16bit(e.plan()) ? should_move_16bit : should_move;
+  for (std::size_t i = 0, begin = 0; i < steps.size(); ++i) {
+    const auto plain = [](const StepRecord& s) { return s.loss && std::isfinite(*s.loss) && *s.loss != 0.0 && !s.skipped; };
+    if (i == begin || !plain(steps[i]) || !plain(steps[i - 1]) || *steps[i].loss != *steps[i - 1].loss) {
+      begin = i;
+      moved = 0.0;
+    } else {
+      const StepRecord& before = steps[i - 1];
+      double norm = before.gradient_norm.value_or(0.0);
+      const double step = clip > 0.0 ? std::min(norm, clip) : norm;
+      if (std::isfinite(norm)) moved += before.learning_rate.value_or(0.0) * (e.run().optimizer == "sgd" ? step * norm : step);
+    }
+    if (i - begin + 1 > best && moved > enough * std::fabs(steps[i].loss.value_or(0.0))) {
+      best = i - begin + 1;
+      best_begin = begin;
+    }
+  }
+  if (static_cast<std::int64_t>(best) < standing_still) return;
+  const bool explained =
+      std::any_of(causes.begin(), causes.end(), [](const Cause& c) { return c.kind == Kind::update_lost; });
+  if (explained) return;
+  const StepRecord& first = steps[best_begin];
+  const StepRecord* twin = e.fp32 != nullptr ? e.fp32->step(first.step + 1) : nullptr;
+  const StepRecord* before = e.fp32 != nullptr ? e.fp32->step(first.step) : nullptr;
+  Cause cause;
+  cause.kind = Kind::unknown;
+  cause.gravity = twin != nullptr && before != nullptr && twin->loss == before->loss ? Gravity::note : Gravity::damage;
+  cause.step = first.step;
+  cause.steps_seen = static_cast<std::int64_t>(best);
+  cause.what = fmt::format("the loss is {} to the last bit in {} from step {} on, though gradients and learning rate are not "
+                           "0: the updates do not reach it",
+                           amount(*first.loss), counted(static_cast<std::int64_t>(best), "step"), shown(first.step));
+  if (e.observed_step(first.step) == nullptr) cause.what += not_observed(first.step);
+  causes.push_back(std::move(cause));
+}
+
 void zero_loss(const Evidence& e, std::vector<Cause>& causes) {
   std::int64_t zeros = 0;
   std::optional<std::int64_t> first;
@@ -105,13 +228,15 @@ void zero_loss(const Evidence& e, std::vector<Cause>& causes) {
     origin = origin_of_zero(e, step, *e.plan().loss());
     break;
   }
-  if (origin == nullptr && !fp32_differs) return;  // zeros came in: a loss of 0 is right
+  const bool isolated = zeros < std::ssize(e.steps());
+  // Zeros came in, or a loss of 0 is what fp32 has: right. So it is where every step has it and none was looked at.
+  if (origin == nullptr && !fp32_differs && (seen != nullptr || !isolated || e.fp32 != nullptr)) return;
   Cause cause;
   cause.kind = Kind::exact_zero_loss;
   const bool explained = origin != nullptr && std::any_of(causes.begin(), causes.end(), [&](const Cause& c) {
                            return c.node == origin->record.name && c.gravity != Gravity::note;
                          });
-  cause.gravity = explained || fp32_differs ? Gravity::damage : Gravity::note;
+  cause.gravity = explained || fp32_differs || origin == nullptr ? Gravity::damage : Gravity::note;
   cause.step = first;
   cause.steps_seen = zeros;
   cause.what = fmt::format("the loss is exactly 0 in {} of {}", zeros, counted(std::ssize(e.steps()), "step"));
@@ -124,74 +249,18 @@ void zero_loss(const Evidence& e, std::vector<Cause>& causes) {
                               origin->record.operation);
     cause.operands = operands_of(e, *seen, *origin, 0);
   }
+  if (seen == nullptr) cause.what += not_observed(*first);
   if (!explained && origin != nullptr && !fp32_differs) cause.what += "; a perfect fit looks the same";
   causes.push_back(std::move(cause));
-}
-
-constexpr double much_flushed = 0.05;   ///< of a weight's elements that are not zero
-constexpr double much_missing = 0.01;   ///< of the weight, by its rms: what was flushed is at most the end of the range
-
-/// Whether a product, or a factor, reads the copy: in a sum a weight that small is nothing beside the rest.
-bool multiplies(const PlanView& plan, TensorId copy) {
-  return std::any_of(plan.readers(copy).begin(), plan.readers(copy).end(), [&](std::size_t reader) {
-    const PlanNode& node = plan.nodes()[reader];
-    if (node.record.phase != Phase::forward) return false;
-    if (node.record.operation == "mul" || node.record.operation == "embedding") return true;
-    return is_product(node) && (node.inputs.size() < 3 || node.inputs[2] != copy);  // the third is a bias
-  });
-}
-
-/// Copies of weights in a narrow format, of which elements became zero that count beside the others.
-void flushed_weights(const Evidence& e, std::vector<Cause>& causes) {
-  for (const ObservedStep& step : e.observed()) {
-    for (const PlanNode& node : e.plan().nodes()) {
-      if (node.record.operation != "cast" || node.record.phase != Phase::forward || node.outputs.empty()) continue;
-      const TensorId copy = node.outputs.front();
-      const TensorRecord* record = e.plan().tensor(copy);
-      const Stat* stat = step.stat(copy);
-      if (record == nullptr || record->role != TensorRole::weight || stat == nullptr || stat->flushed == 0) continue;
-      const auto not_zero = static_cast<double>(stat->elements - stat->zero);
-      const double share = not_zero > 0.0 ? static_cast<double>(stat->flushed) / not_zero : 0.0;
-      const Format format = e.plan().format(copy);
-      const double rms = stat->rms.value_or(stat->greatest);
-      const double missing = rms > 0.0 ? std::sqrt(share) * info(format).flush_threshold / rms : 1.0;
-      if (share < much_flushed || missing < much_missing || !multiplies(e.plan(), copy)) continue;
-      const auto known = std::find_if(causes.begin(), causes.end(), [&](const Cause& c) {
-        return c.kind == Kind::activation_below_range && c.node == node.record.name;
-      });
-      if (known != causes.end()) {
-        ++known->steps_seen;
-        continue;
-      }
-      Cause cause;
-      cause.kind = Kind::activation_below_range;
-      cause.gravity = Gravity::damage;
-      cause.step = step.step;
-      cause.node = node.record.name;
-      cause.operation = node.record.operation;
-      cause.phase = "forward";
-      cause.tensor = e.plan().title(copy);
-      cause.format = name(format);
-      cause.what = fmt::format(
-          "{} of the weight {} ({} of {} that are not 0) are zero in its {} copy: {} is the end of its range, the weight's "
-          "rms is {}. The model computes with zeros in their place",
-          percent(share), node.inputs.empty() || !node.inputs.front() ? cause.tensor : e.plan().title(*node.inputs.front()),
-          stat->flushed, static_cast<std::int64_t>(not_zero), name(format), amount(info(format).flush_threshold),
-          amount(rms));
-      cause.facts.push_back(fact("flushed", "rounded to zero", static_cast<double>(stat->flushed),
-                                 fmt::format("{} of {} ({})", stat->flushed, static_cast<std::int64_t>(not_zero),
-                                             percent(share))));
-      causes.push_back(std::move(cause));
-    }
-  }
 }
 
 }  // namespace
 
 void silent_loss_causes(const Evidence& evidence, std::vector<Cause>& causes) {
-  flushed_weights(evidence, causes);
   divisors(evidence, causes);
   zero_loss(evidence, causes);
+  zero_gradient(evidence, causes);
+  frozen_loss(evidence, causes);
 }
 
 }  // namespace ulpscope::reports

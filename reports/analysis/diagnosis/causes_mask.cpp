@@ -29,13 +29,28 @@ Rows rows_of(const Suspect& s, const PlanNode& softmax) {
   return {true, stat->nan / record->shape.back(), stat->elements / record->shape.back()};
 }
 
-void add_rows(const Rows& rows, const PlanNode& softmax, Cause& cause) {
+/// How many rows this fault can leave without a score: where a mask is broadcast, one element of it stands for many.
+std::int64_t at_most(const Suspect& s, const PlanNode& softmax, std::int64_t elements) {
+  const TensorRecord* result = s.evidence.plan().tensor(softmax.outputs.front());
+  const TensorRecord* here = s.evidence.plan().tensor(s.root.tensor);
+  if (result == nullptr || here == nullptr || result->shape.empty() || result->shape.back() <= 0) return 0;
+  const std::int64_t times = std::max<std::int64_t>(
+      1, ulpscope::reports::elements(result->shape) / std::max<std::int64_t>(1, ulpscope::reports::elements(here->shape)));
+  return elements * times / result->shape.back();
+}
+
+void add_rows(const Suspect& s, const Rows& rows, const PlanNode& softmax, std::int64_t elements, Cause& cause) {
   if (!rows.known) {
     cause.what += fmt::format("; whether a row of {} keeps a finite score was not observed", softmax.record.name);
     return;
   }
-  cause.what += fmt::format("; rows with no finite score: {} of {}; NaN begins in {} of those rows", rows.without_score,
-                            rows.all, softmax.record.name);
+  const std::int64_t most = at_most(s, softmax, elements);
+  cause.what += fmt::format("; rows with no finite score: {} of {}{}; NaN begins in {} of those rows", rows.without_score,
+                            rows.all,
+                            most < rows.without_score ? fmt::format(" (this alone makes {} of them)",
+                                                                    most == 0 ? "none" : fmt::format("at most {}", most))
+                                                      : "",
+                            softmax.record.name);
   cause.facts.push_back(fact("rows_without_score", "rows with no finite score", static_cast<double>(rows.without_score),
                              fmt::format("{} of {} in {}", rows.without_score, rows.all, softmax.record.name)));
 }
@@ -83,7 +98,7 @@ Known mask_cause(const Suspect& s, Cause& cause) {
     cause.what = std::isinf(*constant) ? fmt::format("{} masks with -inf", s.node().record.name)
                                        : fmt::format("the mask constant {} does not fit {} and becomes -inf in {}",
                                                      amount(*constant), name(s.output_format()), s.node().record.name);
-    add_rows(rows, *softmax, cause);
+    add_rows(s, rows, *softmax, s.root.stat->bad(), cause);
     return Known::yes;
   }
   if (op != "add" && op != "sub") return Known::no;
@@ -110,7 +125,7 @@ Known mask_cause(const Suspect& s, Cause& cause) {
   cause.facts.push_back(fact("mask", "mask", least,
                              fmt::format("{} ({} ends at {})", amount(least), name(s.output_format()),
                                          amount(-info(s.output_format()).max_finite))));
-  add_rows(rows, *softmax, cause);
+  add_rows(s, rows, *softmax, s.root.how == Root::How::rounding ? s.root.stat->overflowed : s.root.stat->bad(), cause);
   return Known::yes;
 }
 

@@ -82,7 +82,7 @@ Known reduction_cause(const Suspect& s, Cause& cause) {
   cause.kind = Kind::reduction_too_long;
   if (share.each && *share.each > 0.0) {
     const double sum = *share.each * static_cast<double>(n);
-    const double fit = std::ceil(limit(format) / *share.each) - 1.0;
+    const double fit = longest_that_fits(*share.each, format);
     if (sum >= limit(format)) {
       cause.what =
           fmt::format("{}: the sum over {} elements is {}, more than {} holds; one element is only {}. {} of them fit",

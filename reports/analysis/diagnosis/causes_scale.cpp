@@ -44,6 +44,11 @@ Known scale_cause(const Suspect& s, Cause& cause) {
   cause.kind = Kind::gradient_too_large_for_scale;
   cause.what = fmt::format("the loss times the loss scale does not fit {}: {} x {}", name(s.output_format()),
                            loss != nullptr ? amount(loss->greatest) : "loss", scale_amount(scale));
+  // The gradient of the loss is 1, so that the scale itself is what has to fit.
+  if (s.node().record.phase == Phase::backward && loss != nullptr)
+    cause.facts.push_back(fact("unscaled_gradient", "unscaled", loss->greatest, amount(loss->greatest), Provenance::computed));
+  if (!s.chain.gradient)
+    cause.what += "; nothing reads that number: the backward pass begins with the scale itself";
   cause.facts.push_back(fact("loss_scale", "loss scale", scale, scale_amount(scale)));
   return Known::yes;
 }

@@ -13,6 +13,7 @@ namespace {
 constexpr double much_missing = 0.01;      ///< of the sum
 constexpr double much_swallowed = 0.10;    ///< of the additions, where what is missing is not known
 constexpr double little_swallowed = 0.01;  ///< not worth a word
+constexpr std::int64_t most_accumulators = 3;  ///< that are told apart: one setting is behind them all
 
 /// What the sums came to and what they should have come to, by the means of what went in and out.
 struct Totals {
@@ -39,9 +40,10 @@ std::optional<Totals> totals(const ObservedStep& step, const PlanNode& node) {
     return Totals{row / (*reciprocal->mean * *reciprocal->mean), row * *in->rms * *in->rms};
   }
   const std::string& op = node.record.operation;
-  if (op != "sum" && op != "sum_to" && op != "sum_channels" && op != "embedding_backward") return std::nullopt;
+  if (op != "sum" && op != "mean" && op != "sum_to" && op != "sum_channels" && op != "embedding_backward") return std::nullopt;
   // Where addends of both signs cancel, a share of their sum says nothing.
   if (in->rms && std::fabs(*in->mean) < 0.1 * *in->rms) return std::nullopt;
+  if (op == "mean") return Totals{*out->mean, *in->mean};
   return Totals{*out->mean, *in->mean * n / static_cast<double>(out->elements)};
 }
 
@@ -101,35 +103,60 @@ void inner_sum(const Evidence& e, const ObservedStep& step, const PlanNode& node
   causes.push_back(std::move(cause));
 }
 
-/// The gradient accumulator of a weight, micro-batch by micro-batch: stuck where an addend that is not zero changes
-/// nothing.
-void accumulator(const Evidence& e, const ObservedStep& step, const PlanNode& node, std::vector<Cause>& causes) {
-  if (step.micro_batches < 2 || node.outputs.empty() || node.inputs.empty() || !node.inputs.front()) return;
-  std::int64_t stuck = 0, addends = 0;
-  std::optional<std::int64_t> first;
-  double expected = 0.0, got = 0.0;
+/// What became of the addends of a gradient accumulator, micro-batch by micro-batch.
+struct Accumulated {
+  std::int64_t addends = 0;    ///< elements that were not zero
+  std::int64_t swallowed = 0;  ///< of them: they changed nothing
+  std::int64_t elements = 0;   ///< of the sum
+  std::optional<std::int64_t> first{};  ///< addends before the first that was swallowed
+  bool all_from_there = true;  ///< everything after it was swallowed
+  double got = 0.0, expected = 0.0;  ///< means of the elements of the sum
+  double size = 0.0;           ///< what the mean would be, were all addends of one sign
+};
+
+/// None if a micro-batch was not observed or is not finite.
+std::optional<Accumulated> accumulated(const ObservedStep& step, const PlanNode& node) {
+  Accumulated a;
   const Stat* before = nullptr;
   for (std::int64_t m = 0; m < std::ssize(step.by_micro_batch); ++m) {
     const auto& rows = step.by_micro_batch[static_cast<std::size_t>(m)];
-    const auto sum = rows.find(node.outputs.front());
-    const auto addend = rows.find(*node.inputs.front());
-    if (sum == rows.end() || addend == rows.end() || !sum->second.mean || !addend->second.mean ||
-        addend->second.bad() > 0)
-      return;
-    const bool nothing = addend->second.zero == addend->second.elements;
-    addends += nothing ? 0 : 1;
-    expected += *addend->second.mean;
-    // Before it is rounded the sum holds the addend; the same sum again means that rounding took it away.
-    const bool same =
-        before != nullptr && !nothing && *sum->second.mean == *before->mean && sum->second.greatest == before->greatest;
-    if (same) {
-      ++stuck;
-      if (!first) first = m - 1;
-    }
-    got = same ? *sum->second.mean - *addend->second.mean : *sum->second.mean;
-    before = &sum->second;
+    const auto found = rows.find(node.outputs.front());
+    const auto added = rows.find(*node.inputs.front());
+    if (found == rows.end() || added == rows.end()) return std::nullopt;
+    const Stat &sum = found->second, &addend = added->second;
+    if (!sum.mean || !addend.mean || addend.bad() > 0) return std::nullopt;
+    const std::int64_t something = addend.elements - addend.stored_zero();
+    std::int64_t lost = sum.lost;
+    // Files without these counts: before it is rounded the sum holds the addend; the same sum again means that rounding took it away.
+    const bool same = before != nullptr && something > 0 && *sum.mean == *before->mean && sum.greatest == before->greatest;
+    if (same && lost == 0) lost = something;
+    if (lost > 0 && !a.first) a.first = same && sum.lost == 0 ? m - 1 : m;
+    if (a.first && lost < something) a.all_from_there = false;
+    a.addends += something;
+    a.swallowed += lost;
+    a.elements = sum.elements;
+    a.expected += *addend.mean;
+    a.size += addend.rms.value_or(std::fabs(*addend.mean));
+    // What is stored, but for the last rounding: all that came before, and of the addend what was not swallowed.
+    const double share = something > 0 ? static_cast<double>(lost) / static_cast<double>(something) : 0.0;
+    a.got = *sum.mean - share * *addend.mean;
+    before = &sum;
   }
-  if (stuck == 0) return;
+  return a;
+}
+
+void accumulator(const Evidence& e, const ObservedStep& step, const PlanNode& node, std::vector<Cause>& causes) {
+  if (step.micro_batches < 2 || node.outputs.empty() || node.inputs.empty() || !node.inputs.front()) return;
+  const std::optional<Accumulated> sum = accumulated(step, node);
+  if (!sum || !sum->first || sum->addends == 0) return;
+  const Format in = e.plan().format(node.outputs.front());
+  const double share = static_cast<double>(sum->swallowed) / static_cast<double>(sum->addends);
+  // Where addends of both signs cancel, a share of their sum says nothing; each that is swallowed is at most half an ulp of it.
+  const bool means_say = std::fabs(sum->expected) >= 0.1 * sum->size;
+  const double missing = means_say ? 1.0 - sum->got / sum->expected : 0.0;
+  const double at_most = static_cast<double>(sum->swallowed) / static_cast<double>(std::max<std::int64_t>(sum->elements, 1)) * info(in).unit_roundoff;
+  const bool much = (means_say && std::fabs(missing) >= much_missing) || (share >= much_swallowed && at_most >= much_missing);
+  if (!much && (share < little_swallowed || !is_16bit(in))) return;
   const auto known = std::find_if(causes.begin(), causes.end(), [&](const Cause& c) {
     return c.kind == Kind::sum_stuck && c.node == node.record.name;
   });
@@ -137,61 +164,65 @@ void accumulator(const Evidence& e, const ObservedStep& step, const PlanNode& no
     ++known->steps_seen;
     return;
   }
-  const double missing = expected == 0.0 ? 0.0 : 1.0 - got / expected;
   const std::string format = node.record.outputs.empty() ? "" : node.record.outputs.front().format;
   Cause cause;
   cause.kind = Kind::sum_stuck;
-  cause.gravity = std::fabs(missing) >= much_missing ? Gravity::damage : Gravity::note;
+  cause.gravity = much ? Gravity::damage : Gravity::note;
   cause.step = step.step;
   cause.node = node.record.name;
   cause.operation = node.record.operation;
   cause.phase = std::string(name(node.record.phase));
   cause.tensor = e.plan().title(node.outputs.front());
   cause.format = format;
-  cause.what = fmt::format(
-      "{}: gradients of {} micro-batches are summed in {}; after {} addends the sum stands at {} (mean of its elements{}) "
-      "and swallows the rest ({} of {}): {} of the sum {} is missing",
-      node.record.name, step.micro_batches, format, *first, amount(got), e.scales() ? ", scaled" : "", stuck, addends, percent(missing),
-      amount(expected));
-  cause.facts.push_back(fact("stuck_at", "stands at", got, fmt::format("{} after {} addends", amount(got), *first),
-                             Provenance::computed));
-  cause.facts.push_back(fact("expected", "sum without rounding", expected, amount(expected), Provenance::computed));
-  cause.facts.push_back(fact("missing", "missing", missing, percent(missing), Provenance::computed));
-  cause.facts.push_back(fact("swallowed", "addends that changed nothing", static_cast<double>(stuck),
-                             fmt::format("{} of {}", stuck, addends)));
+  const std::string swallowed = fmt::format("{} of {}", sum->swallowed, sum->addends);
+  cause.what = fmt::format("{}: gradients of {} micro-batches are summed in {}; after {} addends ", node.record.name,
+                           step.micro_batches, format, *sum->first);
+  if (sum->all_from_there)
+    cause.what += fmt::format("the sum stands at {} (mean of its elements{}) and swallows the rest ({})", amount(sum->got),
+                              e.scales() ? ", scaled" : "", swallowed);
+  else
+    cause.what += fmt::format("elements of the sum begin to stand still: {} additions that are not 0 ({}) changed nothing",
+                              swallowed, percent(share));
+  if (means_say)
+    cause.what += fmt::format("{} {} of the sum {} is missing", sum->all_from_there ? ":" : ";", percent(missing), amount(sum->expected));
+  if (sum->all_from_there)
+    cause.facts.push_back(fact("stuck_at", "stands at", sum->got, fmt::format("{} after {} addends", amount(sum->got), *sum->first),
+                               Provenance::computed));
+  if (means_say) {
+    cause.facts.push_back(fact("expected", "sum without rounding", sum->expected, amount(sum->expected), Provenance::computed));
+    cause.facts.push_back(fact("missing", "missing", missing, percent(missing), Provenance::computed));
+  } else {
+    cause.facts.push_back(fact("missing_at_most", "missing at most", at_most,
+                               fmt::format("{} of an element: each swallowed addend is at most half an ulp of it", percent(at_most)),
+                               Provenance::computed));
+  }
+  cause.facts.push_back(fact("swallowed", "addends that changed nothing", static_cast<double>(sum->swallowed), swallowed));
+  cause.facts.push_back(fact("swallowed_share", "share of them", share, percent(share)));
   causes.push_back(std::move(cause));
 }
 
-/// Squares that were rounded to zero: a root mean square cannot be less than the least of elements none of which is 0.
-void vanished_squares(const ObservedStep& step, const PlanNode& node, std::vector<Cause>& causes) {
-  if (node.record.operation != "rms_norm" || node.outputs.size() < 2 || node.inputs.empty() || !node.inputs.front())
-    return;
-  const Format format = attribute_format(node, "accumulate");
-  const Stat* in = step.stat(*node.inputs.front());
-  const Stat* reciprocal = step.stat(node.outputs[1]);
-  if (format == Format::fp32 || in == nullptr || reciprocal == nullptr || in->stored_zero() + in->bad() > 0 ||
-      in->least <= 0.0 || in->least * in->least > 2.0 * info(format).min_normal)
-    return;
-  if (reciprocal->greatest <= 1.1 / in->least) return;
-  const bool known = std::any_of(causes.begin(), causes.end(), [&](const Cause& c) {
-    return c.kind == Kind::activation_below_range && c.node == node.record.name;
+/// Of the accumulators, those that lost the greatest share; the others are counted.
+void gather_accumulators(std::vector<Cause>& causes) {
+  const auto lost = [](const Cause& c) {
+    for (const Fact& f : c.facts)
+      if (f.key == "swallowed_share") return f.value.value_or(0.0);
+    return 0.0;
+  };
+  std::vector<Cause> stuck;
+  std::erase_if(causes, [&](Cause& c) {
+    if (c.kind != Kind::sum_stuck || c.operation != "accumulate") return false;
+    stuck.push_back(std::move(c));
+    return true;
   });
-  if (known) return;
-  Cause cause;
-  cause.kind = Kind::activation_below_range;
-  cause.gravity = Gravity::damage;
-  cause.step = step.step;
-  cause.node = node.record.name;
-  cause.operation = node.record.operation;
-  cause.phase = std::string(name(node.record.phase));
-  cause.format = name(format);
-  cause.what = fmt::format(
-      "{}: squares of its input vanish in {} ({} squared is {}): a row has the reciprocal root mean square {}, and with "
-      "no element below {} it cannot be above {}",
-      node.record.name, name(format), amount(in->least), amount(in->least * in->least), amount(reciprocal->greatest),
-      amount(in->least), amount(1.0 / in->least));
-  cause.facts.push_back(fact("least_input", "least input", in->least, amount(in->least)));
-  causes.push_back(std::move(cause));
+  std::stable_sort(stuck.begin(), stuck.end(), [&](const Cause& a, const Cause& b) {
+    return a.gravity != b.gravity ? a.gravity < b.gravity : lost(a) > lost(b);
+  });
+  if (const std::int64_t others = std::ssize(stuck) - most_accumulators; others > 0) {
+    stuck.resize(static_cast<std::size_t>(most_accumulators));
+    stuck.front().others = others;
+    stuck.front().what += fmt::format("; {} of other weights likewise", counted(others, "accumulator"));
+  }
+  for (Cause& cause : stuck) causes.push_back(std::move(cause));
 }
 
 }  // namespace
@@ -201,8 +232,8 @@ void silent_sum_causes(const Evidence& evidence, std::vector<Cause>& causes) {
     for (const PlanNode& node : evidence.plan().nodes()) {
       if (node.record.operation == "accumulate") accumulator(evidence, step, node, causes);
       inner_sum(evidence, step, node, causes);
-      vanished_squares(step, node, causes);
     }
+  gather_accumulators(causes);
 }
 
 }  // namespace ulpscope::reports

@@ -75,6 +75,12 @@ Lost find_lost(const Evidence& e, std::int64_t& steps) {
   return first;
 }
 
+/// +1 or -1 where (nearly) all elements have that sign and one size; 0: both occur, or it is not known.
+int common_sign(const Stat* stat) {
+  if (stat == nullptr || !stat->mean || !stat->rms || std::fabs(*stat->mean) < 0.99 * *stat->rms) return 0;
+  return *stat->mean > 0.0 ? 1 : *stat->mean < 0.0 ? -1 : 0;
+}
+
 /// What would move a weight of the usual size, held against the update.
 void add_thresholds(const Evidence& e, const Lost& lost, Cause& cause) {
   const Format format = weight_format(e, *lost.worst);
@@ -84,17 +90,22 @@ void add_thresholds(const Evidence& e, const Lost& lost, Cause& cause) {
   const Stat* gradient = lost.worst->inputs.front() ? lost.step->stat(*lost.worst->inputs.front()) : nullptr;
   if (weight == nullptr || weight->greatest <= 0.0) return;
   const double size = weight->rms.value_or(weight->greatest);
-  const double half = half_ulp_below(size, format), above = half_ulp_above(size, format);
+  const double below = half_ulp_below(size, format), above = half_ulp_above(size, format);
+  // An update leads away from 0 where weight and gradient have opposite signs.
+  const int direction = common_sign(weight) * common_sign(gradient);
+  const double half = direction < 0 ? above : below;
   cause.facts.push_back(
       fact("half_ulp", "half an ulp", half,
-           fmt::format("{} downwards, at a weight of {} (rms) in {}: what an update must exceed to move it", amount(half),
-                       amount(size), name(format)),
+           fmt::format("{} {}, at a weight of {} (rms) in {}: what an update must exceed to move it", amount(half),
+                       direction < 0 ? "away from 0" : "towards 0", amount(size), name(format)),
            Provenance::computed));
-  cause.facts.push_back(fact("half_ulp_above", "upwards", above, amount(above), Provenance::computed));
-  if (const double most = half_ulp_below(weight->greatest, format); most > half)
+  if (direction == 0)
+    cause.facts.push_back(fact("half_ulp_above", "away from 0", above, amount(above), Provenance::computed));
+  const double at_most = direction < 0 ? half_ulp_above(weight->greatest, format) : half_ulp_below(weight->greatest, format);
+  if (at_most > half)
     cause.facts.push_back(fact(
-        "half_ulp_greatest", "at the greatest weight", most,
-        fmt::format("{} at {}: the largest weights lose their updates first", amount(most), amount(weight->greatest)),
+        "half_ulp_greatest", "at the greatest weight", at_most,
+        fmt::format("{} at {}: the largest weights lose their updates first", amount(at_most), amount(weight->greatest)),
         Provenance::computed));
   const StepRecord* record = e.step(lost.step->step);
   const double rate = record != nullptr ? record->learning_rate.value_or(0.0) : 0.0;
@@ -110,17 +121,20 @@ void add_thresholds(const Evidence& e, const Lost& lost, Cause& cause) {
                              Provenance::computed));
   cause.facts.push_back(
       fact("ratio", "update / half an ulp", update / half, amount(update / half), Provenance::computed));
+  const std::string side = direction == 0 ? "" : direction < 0 ? ", away from 0" : ", towards 0";
   if (update > half) {
-    cause.what += fmt::format(
-        "; the largest update (about {}) would move a weight of the usual size (half an ulp at {} is {}): lost are "
-        "smaller updates or larger weights, and which is not recorded",
-        amount(update), amount(size), amount(half));
+    // Half an ulp away from 0 is never the less of the two.
+    const bool one_way = direction == 0 && update <= above;
+    cause.what += fmt::format("; the largest update (about {}) would move a weight of the usual size{} (half an ulp at {} is {}{}): ",
+                              amount(update), one_way ? " towards 0" : side, amount(size), amount(half),
+                              one_way ? fmt::format("), and not away from it ({}", amount(above)) : "");
+    cause.what += one_way ? "lost are updates away from 0, smaller ones or those of larger weights, and which is not recorded"
+                          : "lost are smaller updates or larger weights, and which is not recorded";
     return;
   }
   cause.facts.push_back(fact("needed_lr", "lr that would begin to move it", rate * half / update,
                              fmt::format("above {}", amount(rate * half / update)), Provenance::computed));
-  cause.what +=
-      fmt::format("; the update is about {}, half an ulp at {} is {}", amount(update), amount(size), amount(half));
+  cause.what += fmt::format("; the update is about {}, half an ulp at {} is {}{}", amount(update), amount(size), amount(half), side);
 }
 
 void lost_updates(const Evidence& e, std::vector<Cause>& causes) {
@@ -186,7 +200,29 @@ void no_master(const Evidence& e, std::vector<Cause>& causes) {
   causes.push_back(std::move(cause));
 }
 
+/// Weights that decay alone would have moved and did not, as counted, in the first observed step with any.
+struct DecayLost {
+  std::int64_t lost = 0, elements = 0;
+};
+
+DecayLost counted_decay(const Evidence& e) {
+  for (const ObservedStep& step : e.observed()) {
+    const StepRecord* record = e.step(step.step);
+    if (record != nullptr && record->skipped) continue;
+    DecayLost now;
+    for (const PlanNode& node : e.plan().nodes())
+      if (const Stat* stat = is_optimizer(node) && !node.outputs.empty() && !node.inputs.empty() ? step.stat(node.outputs.front()) : nullptr) {
+        now.lost += decay_only(step, node, *stat);
+        now.elements += stat->elements;
+      }
+    if (now.lost > 0) return now;
+  }
+  return {};
+}
+
 void lost_decay(const Evidence& e, std::vector<Cause>& causes) {
+  // Weights are not rounded to nearest there: what one step loses lands on average, or from the compensation.
+  if (const std::string rounding = e.setting("update_rounding"); rounding == "stochastic" || rounding == "kahan") return;
   const double rate = greatest_rate(e);
   for (const PlanNode& node : e.plan().nodes()) {
     const double decay = number(node, "weight_decay").value_or(0.0);
@@ -194,17 +230,30 @@ void lost_decay(const Evidence& e, std::vector<Cause>& causes) {
     const Format format = weight_format(e, node);
     const double half = info(format).unit_roundoff / 2;  // half an ulp relative to the value, where it is least
     if (rate * decay >= half) continue;
+    // Where the decayed weight is not rounded by itself, decay is part of an update that lands: but for weights without a gradient.
+    const bool by_itself = !is_16bit(format) || node.attributes.value("each_operation", false);
+    const DecayLost alone = by_itself ? DecayLost{} : counted_decay(e);
+    if (!by_itself && alone.lost == 0) continue;
+    const double share = by_itself ? 1.0 : static_cast<double>(alone.lost) / static_cast<double>(alone.elements);
     Cause cause;
     cause.kind = Kind::weight_decay_lost;
-    cause.gravity = is_16bit(format) ? Gravity::damage : Gravity::note;
+    cause.gravity = is_16bit(format) && share >= much_lost_16bit ? Gravity::damage : Gravity::note;
     cause.node = node.record.name;
     cause.operation = node.record.operation;
     cause.phase = "update";
     cause.format = name(format);
     cause.what = fmt::format(
-        "weight decay does nothing: lr x decay = {} x {} = {} is less than half an ulp in {} ({} of the weight)",
+        "weight decay does nothing{}: lr x decay = {} x {} = {} is less than half an ulp in {} ({} of the weight)",
+        by_itself ? "" : fmt::format(" to {} of {}, whose gradient is 0", alone.lost, counted(alone.elements, "weight")),
         amount(rate), amount(decay), amount(rate * decay), name(format), amount(half));
+    if (!by_itself) {
+      cause.what += "; to the others it is part of an update that is rounded once";
+      cause.facts.push_back(fact("weights", "weights that decay alone would move, and does not", static_cast<double>(alone.lost),
+                                 fmt::format("{} of {} ({})", alone.lost, alone.elements, percent(share))));
+    }
     cause.facts.push_back(fact("lr_decay", "lr x decay", rate * decay, amount(rate * decay), Provenance::computed));
+    cause.facts.push_back(
+        fact("needed_decay", "decay that would act", half / rate, fmt::format("above {}", amount(half / rate)), Provenance::computed));
     cause.facts.push_back(fact("half_ulp", "half an ulp, relative", half, amount(half), Provenance::computed));
     causes.push_back(std::move(cause));
     return;  // all weights are alike in this

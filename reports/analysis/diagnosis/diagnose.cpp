@@ -12,6 +12,7 @@
 #include "reports/analysis/diagnosis/gravity.h"
 #include "reports/analysis/diagnosis/headroom.h"
 #include "reports/analysis/diagnosis/remedy.h"
+#include "reports/analysis/diagnosis/run_away.h"
 #include "reports/analysis/diagnosis/verdict_words.h"
 #include "reports/analysis/diagnosis/words.h"
 
@@ -90,61 +91,6 @@ void sort_causes(std::vector<Cause>& causes) {
   });
 }
 
-/// An input that is far larger in an observed step from `step` on than in those before: its name and by what factor.
-std::pair<std::string, double> changed_data(const Evidence& e, std::int64_t step) {
-  std::map<TensorId, double> before;
-  for (const ObservedStep& observed : e.observed())
-    for (const auto& [id, stat] : observed.all) {
-      const TensorRecord* record = e.plan().tensor(id);
-      if (record == nullptr || record->node || record->role != TensorRole::input || stat.greatest <= 0.0) continue;
-      if (observed.step < step) before[id] = std::max(before[id], stat.greatest);
-      else if (before[id] > 0.0 && stat.greatest >= 8.0 * before[id]) return {record->name, stat.greatest / before[id]};
-    }
-  return {};
-}
-
-/// A loss that is finite and far above where it began: where it rose most, by the record of the steps, and whether the
-/// data changed there.
-void ran_away(const Evidence& e, Cause& cause) {
-  cause.gravity = Gravity::damage;
-  cause.what = "the loss is finite and has run away";
-  const StepRecord* from = nullptr;
-  double most = 2.0, least = HUGE_VAL;
-  for (std::size_t i = 0; i + 1 < e.steps().size(); ++i) {
-    const Number now = e.steps()[i].loss, next = e.steps()[i + 1].loss;
-    if (now && std::isfinite(*now) && *now > 0.0) least = std::min(least, *now);
-    if (!next || !std::isfinite(*next) || !(least < HUGE_VAL) || *next / least < most) continue;
-    from = &e.steps()[i];
-    break;  // the first step that more than doubles the least so far
-  }
-  if (from == nullptr || !from->loss) {
-    cause.what += "; it rises step by step";
-    return;
-  }
-  const StepRecord* to = from + 1;
-  cause.step = to->step;
-  const double last = e.steps().back().loss.value_or(NAN);
-  const bool stays = last <= 2.0 * *to->loss;
-  cause.what = fmt::format("the loss {}: {} in step {}, {} in step {}, {} in the last{}",
-                           stays ? "jumps" : "has run away", amount(*from->loss), shown(from->step), amount(*to->loss),
-                           shown(to->step), amount(last),
-                           stays ? "; it does not grow on from there: other data look like this, or a learning rate "
-                                   "that is too large"
-                                 : "");
-  if (const auto [data, factor] = changed_data(e, to->step); !data.empty()) {
-    cause.gravity = Gravity::note;
-    cause.what += fmt::format("; the data changed there: {} holds {} times what it held before", data, amount(factor));
-    cause.facts.push_back(fact("sudden_data", "other data", factor, fmt::format("{}: {} times", data, amount(factor))));
-    return;
-  }
-  if (const Number rate = from->learning_rate) {
-    cause.what += fmt::format("; the learning rate was {}", amount(*rate));
-    cause.facts.push_back(fact("learning_rate", "learning rate", *rate, amount(*rate)));
-  }
-  if (e.observed_step(to->step) == nullptr)
-    cause.what += fmt::format("; step {} was not observed, so nothing more is known of it", shown(to->step));
-}
-
 /// A run that ended badly without a cause: that much is known, and nothing is invented.
 void add_unknown(const Evidence& e, const StepStory& story, std::vector<Cause>& causes) {
   const bool found =
@@ -158,7 +104,7 @@ void add_unknown(const Evidence& e, const StepStory& story, std::vector<Cause>& 
     cause.step = e.steps().back().step - story.trailing_bad_losses + 1;
     cause.what = fmt::format("the loss is not finite from step {} on", shown(*cause.step));
   } else if (story.ran_away && !story.stopped && story.trailing < 3) {
-    ran_away(e, cause);
+    tell_run_away(e, cause);
     causes.push_back(std::move(cause));
     return;
   } else {
@@ -222,12 +168,15 @@ RunDiagnosis diagnose_run(const Evidence& e, const std::vector<MendRecord>& mend
   run.skipped = story.skips;
   for (const ObservedStep& step : e.observed()) run.observed.push_back(step.step);
   for (const ObservedStep& step : e.observed()) causes_of_step(e, story, step, run.causes);
+  silent_norm_causes(e, run.causes);
   silent_step_causes(e, story, run.causes);
   silent_update_causes(e, run.causes);
   silent_sum_causes(e, run.causes);
+  silent_flushed_causes(e, run.causes);
   silent_gradient_causes(e, story, run.causes);
   silent_loss_causes(e, run.causes);
   add_unknown(e, story, run.causes);
+  for (Cause& cause : run.causes) add_divergence(e, cause);
   for (Cause& cause : run.causes) {
     const PlanNode* node = e.plan().node(cause.node);
     cause.feeds_loss = node == nullptr || e.plan().feeds_loss(*node);

@@ -21,6 +21,7 @@ Stat stat_of(const TensorStatsRecord& row) {
   s.greatest = row.greatest_magnitude.value_or(0.0);
   s.mean = row.mean;
   s.rms = row.rms;
+  s.error_greatest = row.rounding_error_greatest;
   s.provenance = row.provenance;
   return s;
 }
@@ -53,6 +54,7 @@ void merge(Stat& into, const Stat& from) {
   into.lost += from.lost;
   if (from.least > 0.0 && (into.least == 0.0 || from.least < into.least)) into.least = from.least;
   into.greatest = std::max(into.greatest, from.greatest);
+  if (from.error_greatest) into.error_greatest = std::max(into.error_greatest.value_or(0.0), *from.error_greatest);
 }
 
 /// A damaged file may say anything.

@@ -25,6 +25,7 @@ struct Stat {
   double greatest = 0.0;
   Number mean{};
   Number rms{};
+  Number error_greatest{};  ///< of rounding, relative; of a sum inside a node: the share its flushed addends would have made
   Provenance provenance = Provenance::counted;
 
   std::int64_t infinite() const { return positive_infinite + negative_infinite; }

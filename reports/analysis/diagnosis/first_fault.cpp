@@ -97,8 +97,24 @@ std::string Chain::reaches() const {
   add(gradient, "the gradients of weights");
   add(weights, "weights");
   add(buffers, "running statistics");
+  if (zeroed_in != nullptr && !loss)
+    text += fmt::format("{}{} of the results of {} as exact zeros (a finite number / inf): no NaN, no inf", text.empty() ? "" : ", ",
+                        zeroed, zeroed_in->record.name);
   return text;
 }
+
+namespace {
+
+/// A forward division whose divisor is the tensor, or its root.
+bool divides_by(const PlanNode& node, TensorId tensor) {
+  const std::string& op = node.record.operation;
+  const std::size_t divisor = op == "div" || op == "expand" ? 1 : 0;
+  if (divisor == 0 && op != "rsqrt" && op != "reciprocal") return false;
+  return node.record.phase == Phase::forward && !node.outputs.empty() && node.inputs.size() > divisor &&
+         node.inputs[divisor] == tensor;
+}
+
+}  // namespace
 
 Chain follow(const Evidence& evidence, const ObservedStep& step, const Root& root) {
   const PlanView& plan = evidence.plan();
@@ -137,6 +153,13 @@ Chain follow(const Evidence& evidence, const ObservedStep& step, const Root& roo
     for (const std::size_t reader : plan.readers(id)) {
       const PlanNode& node = plan.nodes()[reader];
       if (ineffective(evidence, step, node)) continue;
+      if (chain.zeroed_in == nullptr && divides_by(node, id) && plan.feeds_loss(node)) {
+        const Stat* result = step.stat(node.outputs.front(), root.micro_batch);
+        if (result != nullptr && result->bad() == 0 && result->stored_zero() > 0) {
+          chain.zeroed_in = &node;
+          chain.zeroed = result->stored_zero();
+        }
+      }
       for (const TensorId output : node.outputs) {
         const Stat* stat = step.stat(output, root.micro_batch);
         if (stat == nullptr || stat->bad() > 0) visit(output, id);

@@ -35,6 +35,9 @@ struct Chain {
   bool gradient = false;             ///< reaches the finite check of the gradients, or the global norm
   bool weights = false;              ///< reaches a weight
   bool buffers = false;              ///< reaches running statistics
+  /// Divides finite numbers by what is infinite, and makes exact zeros of them: the first such operation before the loss.
+  const PlanNode* zeroed_in = nullptr;
+  std::int64_t zeroed = 0;  ///< of its results
   std::string reaches() const;
 };
 /// Follows values that are not finite from the root (through what was not observed, which is said in the name).

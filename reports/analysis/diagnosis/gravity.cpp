@@ -39,8 +39,10 @@ Gravity grade(const Suspect& s, const Cause& cause) {
     case Kind::update_overflowed:
       return Gravity::fatal;
     case Kind::buffers_poisoned:
-    case Kind::norm_overflowed:
       return Gravity::damage;
+    case Kind::norm_overflowed:
+      if (s.root.how != Root::How::arithmetic) return Gravity::damage;
+      break;
     case Kind::clip_overflowed:
       return number(s.node(), "max_norm").value_or(0.0) > 0.0 ? Gravity::damage : Gravity::note;
     case Kind::scale_unbounded:
@@ -49,8 +51,11 @@ Gravity grade(const Suspect& s, const Cause& cause) {
       break;
   }
   if (s.root.node != nullptr && is_optimizer(s.node())) return Gravity::fatal;
+  if (!s.chain.loss && !s.chain.gradient && !s.chain.weights && s.root.node != nullptr &&
+      s.node().record.operation == "scale_loss")
+    return Gravity::note;  // the number itself is read by nobody
   if (!s.chain.loss && !s.chain.gradient && !s.chain.weights)
-    return s.chain.buffers ? Gravity::damage : Gravity::contained;
+    return s.chain.buffers || s.chain.zeroed_in != nullptr ? Gravity::damage : Gravity::contained;
   if (s.root.node != nullptr &&
       (s.node().record.phase == Phase::backward || cause.kind == Kind::gradient_too_large_for_scale))
     return of_gradient(s);

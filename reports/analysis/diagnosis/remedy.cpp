@@ -7,94 +7,11 @@
 #include <cmath>
 #include <set>
 
+#include "reports/analysis/diagnosis/remedy_parts.h"
 #include "reports/analysis/diagnosis/words.h"
 
 namespace ulpscope::reports {
 namespace {
-
-const Fact* find(const Cause& cause, const char* key) {
-  const auto found = std::find_if(cause.facts.begin(), cause.facts.end(), [&](const Fact& f) { return f.key == key; });
-  return found == cause.facts.end() ? nullptr : &*found;
-}
-
-/// What reads the result and would store it (or make of it what is as large) in 16 bits: up to four, or the next norm.
-std::vector<std::string> also_in_fp32(const PlanView& plan, const PlanNode& from) {
-  std::vector<std::string> names;
-  std::vector<const PlanNode*> open{&from};
-  for (std::size_t i = 0; i < open.size() && names.size() < 4; ++i)
-    for (const TensorId output : open[i]->outputs)
-      for (const std::size_t reader : plan.readers(output)) {
-        const PlanNode& node = plan.nodes()[reader];
-        if (node.record.phase != Phase::forward || node.outputs.empty() || is_norm(node) || names.size() >= 4) continue;
-        if (std::find(open.begin(), open.end(), &node) != open.end()) continue;
-        const bool narrow = is_16bit(plan.format(node.outputs.front()));
-        if (is_view_or_cast(node)) open.push_back(&node);
-        else if (narrow) names.push_back(node.record.name);
-      }
-  return names;
-}
-
-/// The operation of the forward pass that a node is named after: "y" of y.dweight, the cast "w.fp16" of w.fp16.d0.cast.
-const PlanNode* model_node(const PlanView& plan, std::string name) {
-  for (;;) {
-    const PlanNode* node = plan.node(name);
-    if (node != nullptr && node->record.phase == Phase::forward)
-      return node->record.operation == "scale_loss" ? nullptr : node;
-    const std::size_t dot = name.rfind('.');
-    if (dot == std::string::npos) return nullptr;
-    name.resize(dot);
-  }
-}
-
-Remedy keep_fp32(const Evidence& e, const Cause& cause, const char* change = nullptr) {
-  // The key takes operations of the model alone: casts and the backward pass go with them.
-  const PlanNode* made_by = model_node(e.plan(), cause.node);
-  std::vector<std::string> names;
-  if (made_by != nullptr && made_by->record.name == cause.node) names = also_in_fp32(e.plan(), *made_by);
-  if (made_by != nullptr && made_by->record.operation == "cast") {
-    const PlanNode* source = made_by->inputs.empty() || !made_by->inputs.front()
-                                 ? nullptr
-                                 : e.plan().producer(e.plan().uncast(*made_by->inputs.front()));
-    if (source == nullptr) names = also_in_fp32(e.plan(), *made_by);
-    else names = {source->record.name};
-  } else if (made_by != nullptr) {
-    names.insert(names.begin(), made_by->record.name);
-  }
-  const std::string node = fmt::format("{}", fmt::join(names, ","));
-  return {.cost = 2,
-          .change =
-              change != nullptr ? change : fmt::format("keep {} (and what reads it up to the next norm) in fp32", cause.node),
-          .ulpscope = node.empty() ? "" : fmt::format("train.keep_fp32={}", node),
-          .settings = "PyTorch: with torch.autocast(\"cuda\", enabled=False): around it, inputs .float()",
-          .mend = "keep_fp32"};
-}
-
-Remedy use_bf16() {
-  return {
-      .cost = 3,
-      .change =
-          "train in bf16: fp32's range, no loss scaler; 8 times coarser steps than fp16; needs compute capability 8.0",
-      .ulpscope = "run.modes=bf16",
-      .settings =
-          "Hugging Face: bf16=True, fp16=False; PyTorch: torch.autocast(\"cuda\", dtype=torch.bfloat16), no "
-          "GradScaler; DeepSpeed: \"bf16\": {\"enabled\": true}",
-      .mend = "bf16"};
-}
-
-/// A scaler that moves its scale begins there; with another policy (or none) the scale is fixed.
-Remedy scale_to(const Evidence& e, double scale) {
-  const std::string policy = e.setting("scaler.policy");
-  const bool fixed = policy == "none" || policy == "fixed";
-  const bool pure = e.run().mode == "fp16_pure" && e.numeric_setting("scale_pure").value_or(0.0) == 0.0;
-  return {.cost = 0,
-          .change = fmt::format("{} a loss scale of {}{}", fixed ? "use" : "begin with", scale_amount(scale),
-                                pure ? " (fp16_pure scales its loss with train.scale_pure=true alone: set that, too)" : ""),
-          .ulpscope = fmt::format("train.scaler.{}={:g}", fixed ? "fixed" : "init", scale),
-          .settings = fmt::format("PyTorch: torch.amp.GradScaler(\"cuda\", init_scale={:g}); DeepSpeed: \"fp16\": "
-                                  "{{\"initial_scale_power\": {:g}}}",
-                                  scale, std::log2(scale)),
-          .mend = "scale"};
-}
 
 void activation(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
   const PlanNode* node = e.plan().node(cause.node);
@@ -116,6 +33,7 @@ void activation(const Evidence& e, const Cause& cause, std::vector<Remedy>& list
                               "of this program has a wider range than fp32"});
   else
     list.push_back(keep_fp32(e, cause));
+  if (const Fact* rate = find(cause, "learning_rate"); rate != nullptr) list.push_back(lower_rate(*rate));
   if (cause.format == "fp16" && find(cause, "beyond_fp32") == nullptr) list.push_back(use_bf16());
   list.push_back({.cost = 4,
                   .change = fmt::format("clamp {} to the largest finite number: changes the result", cause.node),
@@ -123,17 +41,17 @@ void activation(const Evidence& e, const Cause& cause, std::vector<Remedy>& list
                   .mend = "clamp"});
 }
 
-void boolean_mask(const Cause& cause, std::vector<Remedy>& list) {
+void boolean_mask(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
   list.push_back({.cost = 0,
                   .change = "use a boolean mask, and leave out rows that mask everything",
                   .settings = "PyTorch: scores.masked_fill(~mask, torch.finfo(scores.dtype).min) instead of an "
                               "addition, or attn_mask of dtype bool in scaled_dot_product_attention",
                   .mend = "boolean_mask"});
-  list.push_back({.cost = 1,
-                  .change = "add the mask in fp32 (scores to fp32 before the addition, as softmax does anyway)",
-                  .ulpscope = fmt::format("train.keep_fp32={}", cause.node),
-                  .settings = "PyTorch: softmax(scores.float() + mask, dim=-1)",
-                  .mend = "keep_fp32"});
+  if (cause.format == "fp32") return;
+  Remedy wide = keep_fp32(e, cause, "add the mask in fp32 (scores to fp32 before the addition, as softmax does anyway)");
+  wide.cost = 1;
+  wide.settings = "PyTorch: softmax(scores.float() + mask, dim=-1)";
+  list.push_back(std::move(wide));
 }
 
 void gradient_large(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
@@ -144,48 +62,69 @@ void gradient_large(const Evidence& e, const Cause& cause, std::vector<Remedy>& 
     if (scale > 0.0 && scale < 0x1p100) list.push_back(scale_to(e, scale));
   }
   if (find(cause, "beyond_fp32") == nullptr) {
-    list.push_back(keep_fp32(e, cause));
+    // What is of no operation of the model (the loss scale's own) has no name that can be kept in fp32.
+    if (Remedy wide = keep_fp32(e, cause); !wide.ulpscope.empty()) list.push_back(std::move(wide));
     if (cause.format == "fp16") list.push_back(use_bf16());
   }
 }
 
-void master(std::vector<Remedy>& list) {
+void master(const Cause& cause, std::vector<Remedy>& list) {
+  if (cause.format == "fp32") return;  // they have one
   list.push_back(
       {.cost = 2,
        .change = "keep an fp32 master copy of the weights (+4 bytes a parameter): mixed instead of pure precision",
-       .ulpscope = "run.modes=fp16 or bf16",
+       .ulpscope = cause.format == "bf16" ? "run.modes=bf16" : "run.modes=fp16",
        .settings = "Hugging Face: load with torch_dtype=torch.float32 and set fp16=True or bf16=True; PyTorch: "
                    "model.float() and autocast; DeepSpeed keeps one by itself",
        .mend = "master_weights"});
   list.push_back({.cost = 3,
                   .change = "round the new weights stochastically, or keep Kahan's compensation (+2 bytes a parameter)",
-                  .ulpscope = "train.update_rounding=stochastic (or kahan)",
+                  .ulpscope = "train.update_rounding=stochastic",
                   .mend = "update_rounding"});
 }
 
 Remedy raise_lr(const Cause& cause) {
   const Fact* needed = find(cause, "needed_lr");
+  const double rate = needed->value.value_or(0.0);
   return {.cost = 4,
-          .change = fmt::format("a learning rate above {} would begin to move these weights: it changes the training",
-                                needed != nullptr ? amount(needed->value.value_or(0)) : "half an ulp"),
+          .change = fmt::format("a learning rate above {} would begin to move these weights: it changes the training", amount(rate)),
+          .ulpscope = fmt::format("train.lr={:.3g}", 1.01 * rate),
           .mend = "lr"};
 }
 
-Remedy config(int cost, std::string change, std::string key, std::string settings, std::string mend) {
-  return {.cost = cost,
-          .change = std::move(change),
-          .ulpscope = std::move(key),
-          .settings = std::move(settings),
-          .mend = std::move(mend)};
+void sums_in_fp32(const Evidence& e, const Cause& cause, const char* what, std::vector<Remedy>& list) {
+  if (cause.operation == "global_norm") {
+    list.push_back(config(0, "compute the norm of the gradients in fp32", "train.norm_accumulate=fp32",
+                          "PyTorch: torch.nn.utils.clip_grad_norm_ on fp32 gradients; DeepSpeed: \"gradient_clipping\" does so",
+                          "norm_fp32"));
+    return;
+  }
+  const PlanNode* node = e.plan().node(cause.node);
+  const PlanNode* model = model_node(e.plan(), cause.node);
+  std::string keys;
+  for (const char* key : {"accumulate", "scalar"})
+    if (node != nullptr && node->attributes.contains(key)) keys += fmt::format(", {} = \"fp32\"", key);
+  list.push_back(config(
+      0,
+      fmt::format("{} {} in fp32: that is the default here and in PyTorch's own kernels{}", what, cause.node,
+                  keys.empty() ? "" : " (leave the override out, or add one: the last that names a node wins)"),
+      keys.empty() || model == nullptr ? "" : fmt::format("override = [{{nodes = \"{}\"{}}}]", model->record.name, keys),
+      "PyTorch: x.float() before the reduction, or torch.sum(x, dtype=torch.float32)", "sum_fp32"));
+  if (keys.empty()) list.push_back(keep_fp32(e, cause));  // the sum is fp32's: its result alone is stored too narrow
 }
 
-void sums_in_fp32(const Cause& cause, const char* what, std::vector<Remedy>& list) {
-  list.push_back(config(
-      0, fmt::format("{} {} in fp32: that is the default here and in PyTorch's own kernels", what, cause.node),
-      fmt::format("[[override]] nodes = \"{}\", accumulate = \"fp32\", scalar = \"fp32\" (or leave the override out)",
-                  cause.node),
-      "PyTorch: x.float() before the reduction, or torch.sum(x, dtype=torch.float32)", "sum_fp32"));
+/// apex's policy always doubles: it goes with no other growth.
+Remedy capped_scale(const Evidence& e) {
+  const bool doubles = e.numeric_setting("scaler.growth").value_or(2.0) == 2.0;
+  return config(0, doubles ? "cap the scale at 2^24" : "cap the scale at 2^24 (policy apex: leave train.scaler.growth out)",
+                doubles ? "train.scaler.policy=apex" : "",
+                "PyTorch: if scaler.get_scale() > 2**24: scaler.update(2.0**24); Keras: a LossScaleOptimizer with a larger "
+                "dynamic_growth_steps",
+                "policy");
 }
+
+/// Nothing met the zeros: what was computed with them is finite.
+bool is_silent(const Cause& cause) { return cause.gravity != Gravity::fatal && cause.gravity != Gravity::normal; }
 
 void of_kind(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
   switch (cause.kind) {
@@ -197,7 +136,7 @@ void of_kind(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
       return;
     case Kind::mask_constant_out_of_range:
     case Kind::mask_sum:
-      return boolean_mask(cause, list);
+      return boolean_mask(e, cause, list);
     case Kind::gradient_too_large_for_scale:
       return gradient_large(e, cause, list);
     case Kind::gradient_below_range: {
@@ -206,7 +145,9 @@ void of_kind(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
       const Fact* largest = find(cause, "largest_scale");
       if (smallest != nullptr && full != nullptr && largest != nullptr && *largest->value >= *smallest->value)
         list.push_back(scale_to(e, std::min(*full->value, *largest->value)));
-      list.push_back(config(1, "use a dynamic loss scaler", "train.scaler.policy=pytorch",
+      const bool fixed = e.setting("scaler.policy") == "fixed";  // the key that fixes it goes with no policy
+      list.push_back(config(1, fixed ? "use a dynamic loss scaler: leave train.scaler.fixed out" : "use a dynamic loss scaler",
+                            fixed ? "" : "train.scaler.policy=pytorch",
                             "PyTorch: torch.amp.GradScaler(\"cuda\"); Hugging Face: fp16=True brings one; DeepSpeed: "
                             "\"fp16\": {\"loss_scale\": 0}",
                             "scaler"));
@@ -215,18 +156,21 @@ void of_kind(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
     }
     case Kind::update_lost:
     case Kind::no_master_weights:
-      master(list);
+      master(cause, list);
       if (cause.kind == Kind::update_lost && find(cause, "needed_lr") != nullptr) list.push_back(raise_lr(cause));
       return;
     case Kind::weight_decay_lost:
-      master(list);
-      list.push_back(config(1, "a decay large enough that lr x decay exceeds half an ulp, applied less often",
-                            "train.weight_decay", "Hugging Face: weight_decay", "weight_decay"));
+      master(cause, list);
+      if (const Fact* needed = find(cause, "needed_decay"); needed != nullptr && needed->value)
+        list.push_back(config(4, fmt::format("a weight decay above {} would begin to act at this learning rate: it changes the training",
+                                             amount(*needed->value)),
+                              fmt::format("train.weight_decay={:.3g}", 1.01 * *needed->value), "Hugging Face: weight_decay",
+                              "weight_decay"));
       return;
     case Kind::epsilon_vanished:
       if (cause.phase == "update") {
-        list.push_back(config(1, "keep moments and weights in fp32",
-                              "run.modes=fp16 (train.moment_format=fp32 alone keeps m and v)",
+        list.push_back(config(1, "keep moments and weights in fp32 (train.moment_format=fp32 alone keeps m and v)",
+                              e.run().mode.starts_with("bf16") ? "run.modes=bf16" : "run.modes=fp16",
                               "PyTorch: autocast on fp32 weights instead of model.half(); DeepSpeed: fp32 optimizer "
                               "states are its default",
                               "moments_fp32"));
@@ -248,26 +192,31 @@ void of_kind(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
       return;
     case Kind::reduction_too_long:
     case Kind::divisor_overflowed:
-      return sums_in_fp32(cause, "reduce", list);
+      return sums_in_fp32(e, cause, "reduce", list);
     case Kind::sum_stuck:
       if (cause.operation == "accumulate") {
         list.push_back(config(0, "accumulate gradients in fp32", "train.accumulator_format=fp32",
                               "DeepSpeed: \"data_types\": {\"grad_accum_dtype\": \"fp32\"}; PyTorch: fp32 .grad, which "
                               "fp32 weights under autocast have",
                               "accumulator_fp32"));
-        list.push_back(config(2, "fewer micro-batches, larger ones", "train.micro_batches",
-                              "Hugging Face: gradient_accumulation_steps", "micro_batches"));
+        const std::int64_t fewer = std::max<std::int64_t>(1, e.run().micro_batches.value_or(4) / 8);
+        list.push_back(config(2, fmt::format("fewer micro-batches, larger ones: {}, with as much more in train.batch", fewer),
+                              fmt::format("train.micro_batches={}", fewer), "Hugging Face: gradient_accumulation_steps",
+                              "micro_batches"));
         return;
       }
-      return sums_in_fp32(cause, "sum", list);
+      return sums_in_fp32(e, cause, "sum", list);
     case Kind::norm_overflowed:
-      return sums_in_fp32(cause, "compute the squares and sums of", list);
-    case Kind::clip_overflowed:
-      list.push_back(
-          config(0, "compute the norm of the gradients in fp32", "train.norm_accumulate=fp32",
-                 "PyTorch: torch.nn.utils.clip_grad_norm_ on fp32 gradients; DeepSpeed: \"gradient_clipping\" does so",
-                 "norm_fp32"));
+      if (const Fact* factor = find(cause, "beyond_fp32"))
+        list.push_back({.cost = 1,
+                        .change = fmt::format("multiply what {} reads by {} first, or keep it smaller: the norm divides the factor out "
+                                              "again (a norm with an epsilon nearly so)",
+                                              cause.node, scale_amount(factor->value.value_or(0.0)))});
+      else
+        sums_in_fp32(e, cause, "compute the squares and sums of", list);
       return;
+    case Kind::clip_overflowed:
+      return sums_in_fp32(e, cause, "compute", list);
     case Kind::clip_before_unscale:
       list.push_back(config(0, "unscale before clipping", "train.clip_order=after_unscale",
                             "PyTorch: scaler.unscale_(optimizer) before torch.nn.utils.clip_grad_norm_; Hugging Face: "
@@ -280,16 +229,13 @@ void of_kind(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
       return;
     case Kind::unscale_overflowed:
     case Kind::scale_floor:
-      list.push_back(
-          config(0, "a loss scale that is not below 1; look for what drove it there", "train.scaler.init=65536",
-                 "PyTorch: GradScaler(init_scale=65536); DeepSpeed: \"fp16\": {\"min_loss_scale\": 1}", "scale"));
+      list.push_back(scale_to(e, 65536.0));
+      list.back().change += ", not one below 1; look for what drove it there";
+      list.back().settings = "PyTorch: GradScaler(init_scale=65536); DeepSpeed: \"fp16\": {\"min_loss_scale\": 1}";
       list.push_back(use_bf16());
       return;
     case Kind::scale_unbounded:
-      list.push_back(config(0, "cap the scale at 2^24", "train.scaler.policy=apex",
-                            "PyTorch: if scaler.get_scale() > 2**24: scaler.update(2.0**24); Keras: a "
-                            "LossScaleOptimizer with a larger dynamic_growth_steps",
-                            "policy"));
+      list.push_back(capped_scale(e));
       return;
     case Kind::buffers_poisoned:
       list.push_back(config(
@@ -315,11 +261,18 @@ void of_kind(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
                             "PyTorch: call scheduler.step() only if scaler.get_scale() did not fall; Hugging Face: "
                             "does so; DeepSpeed: does so",
                             "schedule_counts"));
-      list.push_back(
-          config(1, "begin with a scale near the one that was found, so that nothing is skipped", "train.scaler.init",
-                 "PyTorch: GradScaler(init_scale=...); DeepSpeed: \"fp16\": {\"initial_scale_power\": ...}", "scale"));
+      if (!e.steps().empty() && !e.steps().back().skipped && e.steps().back().loss_scale.value_or(0.0) > 0.0) {
+        list.push_back(scale_to(e, *e.steps().back().loss_scale));
+        list.back().cost = 1;
+        list.back().change += ", the one that was found, so that nothing is skipped";
+      }
       return;
     case Kind::no_gradient:
+      if (find(cause, "zero_norm") != nullptr) {
+        if (cause.node.empty())
+          list.push_back(config(0, "look into every step, and find where the zeros begin", "observe.every=1", "", "observe"));
+        return;
+      }
       list.push_back(config(
           0, "look whether the parameter is used by the loss, and whether its cast was cached under no_grad", "",
           "PyTorch: no torch.no_grad() inside an autocast region that trains later; torch.clear_autocast_cache()",
@@ -327,9 +280,16 @@ void of_kind(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
       return;
     case Kind::zero_divisor:
     case Kind::activation_below_range:
-      if (cause.operation == "rms_norm") return sums_in_fp32(cause, "compute the squares and sums of", list);
+      if (const PlanNode* node = e.plan().node(cause.node); node != nullptr && node->inner && is_norm(*node))
+        sums_in_fp32(e, cause, "compute the squares and sums of", list);
+      return;
       if (cause.operation == "cast") {  // a weight
         list.push_back(keep_fp32(e, cause, "keep the operations that read this weight in fp32"));
+        if (cause.format == "fp16") list.push_back(use_bf16());
+        return;
+      }
+      if (cause.phase == "forward" && cause.kind == Kind::activation_below_range && is_silent(cause)) {
+        list.push_back(keep_fp32(e, cause));
         if (cause.format == "fp16") list.push_back(use_bf16());
         return;
       }
@@ -345,7 +305,7 @@ void of_kind(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
       if (cause.format != "fp32") list.push_back(keep_fp32(e, cause));
       return;
     case Kind::update_overflowed:
-      master(list);
+      master(cause, list);
       return;
     case Kind::device_fault:
       list.push_back(config(
@@ -353,9 +313,7 @@ void of_kind(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
           "NVIDIA: dcgmi diag -r 3, and look for Xid errors in the kernel log", "device"));
       return;
     case Kind::unknown:
-      if (find(cause, "learning_rate") != nullptr)
-        list.push_back(config(1, "look at the data of that step, and try a lower learning rate or a warm-up", "train.lr",
-                              "Hugging Face: learning_rate, warmup_steps", "lr"));
+      if (const Fact* rate = find(cause, "learning_rate"); rate != nullptr) list.push_back(lower_rate(*rate));
       return;
     case Kind::exact_zero_loss:
       return;

@@ -89,6 +89,9 @@ std::string verdict_of(const Evidence& evidence, const StepStory& story, const R
       return fatal(evidence, story, run);
     case Outcome::damaged: {
       const Cause& cause = *first_of(run, Gravity::damage);
+      if (cause.kind == Kind::gradient_too_large_for_scale)
+        return fmt::format("damaged ({}): {} of {} were skipped, more than a search for the scale and its growth explain; {}, {}",
+                           name(cause.kind), story.skips, counted(story.steps, "step"), cause.node, cause.phase);
       return fmt::format("damaged ({}): the run goes on, and what it computes is wrong in silence{}", name(cause.kind),
                          cause.node.empty() ? "" : fmt::format("; {}, {}", cause.node, cause.phase));
     }

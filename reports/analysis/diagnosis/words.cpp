@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "kernels/formats/storage.h"
+
 namespace ulpscope::reports {
 
 std::string amount(double value) {
@@ -14,10 +16,16 @@ std::string amount(double value) {
   return fmt::format("{:.7g}", value);
 }
 
-std::string scale_amount(double value) {
+std::string scale_power(double value) {
   int exponent = 0;
-  const bool power = std::isfinite(value) && value > 0 && std::frexp(value, &exponent) == 0.5;
-  return power && (value < 1.0 || value > 1e5) ? fmt::format("2^{}", exponent - 1) : amount(value);
+  const bool power = std::isfinite(value) && value > 0 && value != 1.0 && std::frexp(value, &exponent) == 0.5;
+  return power ? fmt::format("2^{}", exponent - 1) : amount(value);
+}
+
+std::string scale_amount(double value) {
+  const bool both = value > 1.0 && value < 1e6;  // short enough to be written out
+  const std::string power = scale_power(value);
+  return both && power.starts_with("2^") ? fmt::format("{} ({})", power, amount(value)) : power;
 }
 
 std::string percent(double share) {
@@ -66,6 +74,28 @@ double half_ulp_above(double magnitude, Format format) {
   int exponent = 0;
   std::frexp(magnitude, &exponent);
   return std::ldexp(f.unit_roundoff, exponent - 1);
+}
+
+double half_ulp_towards(double weight, double step, Format format) {
+  const bool away = weight == 0.0 || std::signbit(weight) != std::signbit(step);
+  return away ? half_ulp_above(std::fabs(weight), format) : half_ulp_below(std::fabs(weight), format);
+}
+
+double rounded_to(double x, Format format) {
+  switch (format) {
+    case Format::fp16:
+      return static_cast<double>(Storage<Format::fp16>::widen(Storage<Format::fp16>::round(x)));
+    case Format::bf16:
+      return static_cast<double>(Storage<Format::bf16>::widen(Storage<Format::bf16>::round(x)));
+    default:
+      return static_cast<double>(static_cast<float>(x));
+  }
+}
+
+double longest_that_fits(double each, Format format) {
+  const bool reached = std::isfinite(info(format).overflow_threshold);  // by which the sum is infinite
+  const double n = limit(format) / each;
+  return reached ? std::ceil(n) - 1.0 : std::floor(n);
 }
 
 Fact fact(std::string key, std::string label, double value, std::string text, Provenance provenance) {

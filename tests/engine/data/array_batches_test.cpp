@@ -147,6 +147,9 @@ TEST_F(ArrayBatches, WhatIsWrongIsRefusedWithFilePlaceAndReason) {
   x[2 * 31 + 1] = -INFINITY;
   EXPECT_THAT(refusal(folder_.write("inf.npy", npy_bytes("<f4", "(50, 2)", x)), labels_), HasSubstr("the element at [31, 1] is infinite"));
   EXPECT_THAT(refusal(folder_.write("big.npy", npy_bytes("<f8", "(1,)", std::vector<double>{1e300})), ""), HasSubstr("beyond fp32's range"));
+  EXPECT_THAT(refusal(features_, labels_, {.scale = 1e300}),
+              AllOf(HasSubstr("x.npy: the element at ["), HasSubstr("is beyond fp32's range when it is scaled: data.scale = 1e+300, data.shift = 0")));
+  EXPECT_THAT(refusal(features_, labels_, {.shift = -1e39}), HasSubstr("data.shift = -1e+39"));
   EXPECT_THAT(refusal(features_, folder_.write("short.npy", npy_bytes("<i8", "(49,)", std::vector<std::int64_t>(49)))),
               AllOf(HasSubstr("short.npy: it has 49 examples"), HasSubstr("x.npy have 50")));
   EXPECT_THAT(refusal(folder_.write("none.npy", npy_bytes<float>("<f4", "(0, 2)", {})), ""), HasSubstr("its shape (0, 2) holds no example"));

@@ -121,6 +121,12 @@ TEST(Idx, GzipIsTakenOffAndItsFaultsAreNamed) {
   std::string damaged = packed;
   damaged[packed.size() / 2] ^= 0x55;
   EXPECT_THAT(said(damaged), HasSubstr("b.gz: "));
+  // As gzip(1) has it: members one after the other, and zeros behind the last.
+  const std::string parts = gzipped(image.substr(0, 500)) + gzipped(image.substr(500));
+  EXPECT_EQ(read_idx(folder.write("parts.gz", parts)).data, array.data);
+  EXPECT_EQ(read_idx(folder.write("zeros.gz", parts + std::string(300000, '\0'))).data, array.data);
+  for (const std::string& junk : {"junkjunk"s, std::string(300000, '\0') + "x", "\x1f\x8c"s, "\x1f"s})
+    EXPECT_THAT(said(packed + junk), AnyOf(HasSubstr("the gzip stream is damaged: "), HasSubstr("it is cut off"))) << junk;
   EXPECT_THAT(refusal([&] { read_idx(folder.path().string()); }), HasSubstr("it is a folder"));
   EXPECT_THAT(refusal([&] { read_idx((folder.path() / "none").string()); }), HasSubstr("No such file"));
 }

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "engine/data/checksums.h"
 #include "kernels/error.h"
 #include "kernels/formats/fp16.h"
 #include "tests/engine/data/temporary_folder.h"
@@ -55,6 +56,44 @@ TEST(Safetensors, ReadsWhatTheFormatSays) {
   EXPECT_EQ(file.find("b")->elements(), 1);
   EXPECT_EQ(file.find("c"), nullptr);
   EXPECT_EQ(file.metadata.at("k"), "v");
+}
+
+TEST(Safetensors, ChecksumsNoticeEveryBit) {
+  TensorFile file;
+  file.metadata["step"] = "7";
+  EXPECT_FALSE(check_checksums(file, "c")) << "there are none";
+  file.tensors = {tensor("w", "F32", {2, 2}, 16), tensor("b", "U8", {3}, 3), tensor("none", "F16", {0}, 0)};
+  add_checksums(file);
+  EXPECT_EQ(file.metadata.at("crc32").substr(0, 23), R"({"metadata":"7ab5a28a",)") << "Python: zlib.crc32(b'step\\x007\\x00')";
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "c.safetensors").string();
+  write_safetensors(path, file);
+  EXPECT_TRUE(check_checksums(read_safetensors(path), path));
+  const auto said = [](const TensorFile& damaged) -> std::string {
+    try {
+      check_checksums(damaged, "c");
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "nothing was noticed";
+  };
+  for (std::size_t bit = 0; bit < 16 * 8; ++bit) {
+    TensorFile damaged = file;
+    damaged.tensors[0].data[bit / 8] ^= static_cast<std::byte>(1 << bit % 8);
+    EXPECT_EQ(said(damaged), "c: it is damaged: tensor 'w' is not what was written (crc32)");
+  }
+  TensorFile other = file;
+  other.metadata["step"] = "5";
+  EXPECT_EQ(said(other), "c: it is damaged: its metadata are not what was written (crc32)");
+  other = file;
+  other.tensors[0].shape = {4};
+  EXPECT_THAT(said(other), HasSubstr("tensor 'w'"));
+  other = file;
+  other.tensors.pop_back();
+  EXPECT_THAT(said(other), HasSubstr("2 tensors of 3"));
+  other = file;
+  other.metadata["crc32"][0] = 'x';
+  EXPECT_THAT(said(other), HasSubstr("its checksums cannot be read"));
 }
 
 TEST(Safetensors, ThereAndBackToTheBit) {

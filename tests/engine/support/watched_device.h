@@ -1,10 +1,12 @@
 // The CPU, with a look at its allocations: a test finds the memory of what is under test and writes into it.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 
 #include "kernels/device.h"
+#include "kernels/error.h"
 
 namespace ulpscope::engine::testing {
 
@@ -17,7 +19,14 @@ class WatchedDevice : public Device {
 
   const DeviceDescription& description() const override { return cpu_->description(); }
   const KernelTable& kernels() const override { return cpu_->kernels(); }
+  /// From now on there is no memory.
+  void refuse(bool all = true) { refuses_ = all; }
+  std::int64_t refused() const { return refused_; }
   void* allocate(std::size_t bytes) override {
+    if (refuses_) {
+      ++refused_;
+      throw Error("no memory: refused by the test");
+    }
     void* memory = cpu_->allocate(bytes);
     allocations_[memory] = bytes;
     return memory;
@@ -40,6 +49,8 @@ class WatchedDevice : public Device {
  private:
   std::unique_ptr<Device> cpu_;
   std::map<void*, std::size_t> allocations_;
+  bool refuses_ = false;
+  std::int64_t refused_ = 0;
 };
 
 }  // namespace ulpscope::engine::testing

@@ -7,6 +7,7 @@
 
 #include "kernels/error.h"
 #include "tests/kernels/ops/op_case.h"
+#include "tests/kernels/same_counts.h"
 
 namespace ulpscope::test {
 namespace {
@@ -118,9 +119,9 @@ TEST(KernelTable, UnknownOperationsAreRefusedWithTheValidOnes) {
 }
 
 std::vector<double> dropout(const TestTensor& x, Format out, const DropoutParams& params, const StepState& state,
-                            InstructionSet set, int threads) {
+                            const KernelTable& kernels, int threads, RoundingCounts* counts = nullptr) {
   TestTensor y(x.view().shape, out);
-  execute("dropout", Format::fp32, {x.view()}, {y.view()}, &params, state, set, threads);
+  execute(kernels, "dropout", Format::fp32, {x.view()}, {y.view()}, &params, state, threads, {counts});
   std::vector<double> values;
   for (std::int64_t i = 0; i < y.elements(); ++i) values.push_back(y.get(i));
   return values;
@@ -132,21 +133,26 @@ TEST(Dropout, DependsOnItsKeyAndNothingElse) {
   const DropoutParams params{0.25f, 11, 22};
   StepState state;
   state.iteration = 3;
-  const auto first = dropout(x, Format::fp32, params, state, InstructionSet::portable, 1);
+  const auto first = dropout(x, Format::fp32, params, state, kernels_of(InstructionSet::portable), 1);
+  RoundingCounts counted;
   const std::int64_t dropped = std::count(first.begin(), first.end(), 0.0);
   // 61500 elements: four standard deviations of the binomial distribution.
   EXPECT_NEAR(static_cast<double>(dropped), 61500 * 0.25, 4 * std::sqrt(61500 * 0.25 * 0.75));
   for (const double y : first) ASSERT_TRUE(y == 0.0 || y == static_cast<double>(1.0f / 0.75f));
-  for (const InstructionSet set : instruction_sets()) {
+  for (const auto& [where, kernels] : all_kernels()) {
+    SCOPED_TRACE(where);
     for (const int threads : {1, 2, 3}) {
-      EXPECT_EQ(dropout(x, Format::fp32, params, state, set, threads), first);
-      EXPECT_EQ(dropout(wide, Format::fp32, params, state, set, threads), first);
-      const auto half = dropout(x, Format::fp16, params, state, set, threads);
+      EXPECT_EQ(dropout(x, Format::fp32, params, state, kernels, threads), first);
+      EXPECT_EQ(dropout(wide, Format::fp32, params, state, kernels, threads), first);
+      RoundingCounts counts;
+      const auto half = dropout(x, Format::fp16, params, state, kernels, threads, &counts);
+      if (counted.elements == 0) counted = counts;
+      EXPECT_TRUE(same_counts(counts, counted));
       for (std::size_t i = 0; i < half.size(); ++i) ASSERT_EQ(half[i] == 0.0, first[i] == 0.0);
     }
   }
   const auto differs = [&](DropoutParams p, StepState s) {
-    return dropout(x, Format::fp32, p, s, InstructionSet::portable, 1) != first;
+    return dropout(x, Format::fp32, p, s, kernels_of(InstructionSet::portable), 1) != first;
   };
   EXPECT_FALSE(differs(params, state));
   EXPECT_TRUE(differs({0.25f, 12, 22}, state));
@@ -166,16 +172,17 @@ TEST(Dropout, GradientUsesTheSameMaskAndRateBoundsHold) {
   TestTensor x({999}, Format::fp32), dy({999}, Format::fp32);
   for (int i = 0; i < 999; ++i) x.set(i, 1 + i), dy.set(i, -2.0 - i);
   const DropoutParams params{0.5f, 1, 2};
-  for (const InstructionSet set : instruction_sets()) {
-    const auto y = dropout(x, Format::fp32, params, {}, set, 1);
-    const auto dx = dropout(dy, Format::fp32, params, {}, set, 1);
+  for (const auto& [where, kernels] : all_kernels()) {
+    SCOPED_TRACE(where);
+    const auto y = dropout(x, Format::fp32, params, {}, kernels, 1);
+    const auto dx = dropout(dy, Format::fp32, params, {}, kernels, 1);
     for (std::size_t i = 0; i < 999; ++i) {
       ASSERT_EQ(y[i] == 0, dx[i] == 0);
       ASSERT_EQ(dx[i], dx[i] == 0 ? 0 : 2 * (-2.0 - static_cast<double>(i)));
     }
-    const auto kept = dropout(x, Format::fp32, {0.0f, 1, 2}, {}, set, 1);
+    const auto kept = dropout(x, Format::fp32, {0.0f, 1, 2}, {}, kernels, 1);
     for (std::size_t i = 0; i < 999; ++i) ASSERT_EQ(kept[i], 1.0 + static_cast<double>(i));
-    const auto none = dropout(x, Format::fp32, {1.0f, 1, 2}, {}, set, 1);
+    const auto none = dropout(x, Format::fp32, {1.0f, 1, 2}, {}, kernels, 1);
     for (std::size_t i = 0; i < 999; ++i) ASSERT_EQ(none[i], 0);
   }
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "kernels/ops/clamp.h"
 #include "tests/kernels/ops/op_case.h"
 
 namespace ulpscope::test {
@@ -213,6 +214,28 @@ TEST(ElementwiseSpecial, NonFinite) {
       }
     }
   }
+}
+
+/// Bounds that fp16 holds: results are exact in every format, on every instruction set; fp64 checks the gradient's.
+TEST(ElementwiseSpecial, Clamp) {
+  const double inf = HUGE_VAL, nan = std::nan("");
+  const ClampParams bounds{-0.75, 2.5};
+  const struct {
+    double x, y, dx;   ///< dx: of a gradient of 3
+  } cases[] = {{-0.75, -0.75, 3}, {-0.5, -0.5, 3}, {0, 0, 3},       {2.5, 2.5, 3},   {2.501953125, 2.5, 0},
+               {-0.8125, -0.75, 0}, {inf, 2.5, 0}, {-inf, -0.75, 0}, {nan, nan, 0}};
+  for (const Format format : {Format::fp32, Format::fp16})
+    for (const InstructionSet set : instruction_sets())
+      for (const auto& each : cases) {
+        TestTensor x({33}, format), dy({33}, format), y({33}, format), dx({33}, format);
+        for (int i = 0; i < 33; ++i) x.set(i, each.x), dy.set(i, 3);
+        execute("clamp", Format::fp32, {x.view()}, {y.view()}, &bounds, {}, set, 1);
+        execute("clamp_backward", Format::fp32, {x.view(), dy.view()}, {dx.view()}, &bounds, {}, set, 1);
+        for (int i = 0; i < 33; ++i) {
+          ASSERT_TRUE(std::isnan(each.y) ? std::isnan(y.get(i)) : y.get(i) == each.y) << each.x << " -> " << y.get(i);
+          ASSERT_EQ(dx.get(i), each.dx) << each.x;
+        }
+      }
 }
 
 TEST(ElementwiseSpecial, MseLossBackward) {

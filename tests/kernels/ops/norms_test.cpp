@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tests/kernels/ops/op_case.h"
+#include "tests/kernels/same_counts.h"
 
 namespace ulpscope::test {
 namespace {
@@ -116,10 +117,11 @@ TEST(RmsNormBackwardWeights, SumsOverRows) {
 TEST(RotaryTable, IsExactForLatePositionsToo) {
   const std::int64_t positions = 5000, half = 16;
   const RotaryTableParams params{std::pow(10000.0, -1.0 / static_cast<double>(half))};
-  for (const InstructionSet set : instruction_sets()) {
+  for (const auto& [where, kernels] : all_kernels()) {
+    SCOPED_TRACE(where);
     for (const int threads : {1, 3}) {
       TestTensor cosine({positions, half}, Format::fp32), sine({positions, half}, Format::fp32);
-      execute("rotary_table", Format::fp32, {}, {cosine.view(), sine.view()}, &params, {}, set, threads);
+      execute(kernels, "rotary_table", Format::fp32, {}, {cosine.view(), sine.view()}, &params, {}, threads);
       for (std::int64_t t = 0; t < positions; t += t < 70 ? 1 : 119) {
         for (std::int64_t i = 0; i < half; ++i) {
           const L angle = static_cast<L>(t) * std::pow(10000.0L, -static_cast<L>(i) / static_cast<L>(half));
@@ -129,6 +131,19 @@ TEST(RotaryTable, IsExactForLatePositionsToo) {
         }
       }
     }
+  }
+}
+
+TEST(RotaryTable, IsCountedTheSameEverywhere) {
+  const RotaryTableParams params{0.99};
+  RoundingCounts first[2];
+  for (const auto& [where, kernels] : all_kernels()) {
+    TestTensor cosine({3, 700}, Format::fp16), sine({3, 700}, Format::bf16);
+    RoundingCounts counts[2];
+    execute(kernels, "rotary_table", Format::fp32, {}, {cosine.view(), sine.view()}, &params, {}, 3, {&counts[0], &counts[1]});
+    if (first[0].elements == 0) first[0] = counts[0], first[1] = counts[1];
+    EXPECT_EQ(counts[0].elements, 2100);
+    EXPECT_TRUE(same_counts(counts[0], first[0]) && same_counts(counts[1], first[1])) << where;
   }
 }
 

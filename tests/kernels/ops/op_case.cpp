@@ -4,23 +4,15 @@
 
 #include <cmath>
 #include <cstring>
-#include <map>
 
-#include "kernels/cpu/register.h"
 #include "kernels/formats/storage.h"
+#include "tests/kernels/same_counts.h"
 
 namespace ulpscope::test {
 namespace {
 
 constexpr std::size_t guard_bytes = 64;
 constexpr unsigned char guard = 0xa5;
-
-const KernelTable& table_of(InstructionSet set) {
-  static std::map<InstructionSet, KernelTable> tables;
-  KernelTable& table = tables[set];
-  if (table.entries().empty()) register_cpu_kernels(table, set);
-  return table;
-}
 
 template <Format F>
 void store(void* place, double value) {
@@ -100,15 +92,15 @@ Operands make_operands(const OpCase& c) {
   return operands;
 }
 
-std::vector<std::unique_ptr<TestTensor>> run(const OpCase& c, const Operands& operands, InstructionSet set,
-                                             int threads) {
+std::vector<std::unique_ptr<TestTensor>> run(const OpCase& c, const Operands& operands, const KernelTable& kernels,
+                                             int threads, const std::vector<RoundingCounts*>& counts = {}) {
   std::vector<std::unique_ptr<TestTensor>> in, out;
   std::vector<Tensor> in_views, out_views;
   for (const auto& t : operands.in) in_views.push_back((in.emplace_back(t->clone()))->view());
   for (const auto& t : operands.out) out.push_back(t->clone());
   if (c.alias_first) out[0] = std::move(in[0]);
   for (const auto& t : out) out_views.push_back(t->view());
-  execute(c.operation, c.compute, in_views, out_views, c.params.get(), c.state, set, threads);
+  execute(kernels, c.operation, c.compute, in_views, out_views, c.params.get(), c.state, threads, counts);
   for (const auto& t : out) EXPECT_TRUE(t->guards_intact()) << "written outside its elements";
   return out;
 }
@@ -253,41 +245,28 @@ long double rounded(long double x, Format format) {
   return result == 0 ? std::copysign(0.0L, x) : result;
 }
 
-std::vector<InstructionSet> instruction_sets() {
-  std::vector<InstructionSet> sets;
-  for (int i = 0; i < instruction_set_count; ++i) {
-    if (available(static_cast<InstructionSet>(i))) sets.push_back(static_cast<InstructionSet>(i));
+namespace {
+
+/// Every output observed: what is counted, on the CPU and by the kernels of GPUs.
+void expect_same_counts(const OpCase& c, const Operands& operands, const NamedKernels& grid) {
+  std::vector<RoundingCounts> cpu(c.out.size()), counted(c.out.size());
+  const auto pointers = [](std::vector<RoundingCounts>& counts) {
+    std::vector<RoundingCounts*> result;
+    for (RoundingCounts& each : counts) result.push_back(&each);
+    return result;
+  };
+  run(c, operands, kernels_of(InstructionSet::portable), 1, pointers(cpu));
+  const auto values = run(c, operands, grid.kernels, 1, pointers(counted));
+  const auto unobserved = run(c, operands, grid.kernels, 1);
+  for (std::size_t o = 0; o < cpu.size(); ++o) {
+    ASSERT_TRUE(same_counts(cpu[o], counted[o])) << grid.name << ": output " << o << " is counted otherwise, sum " << counted[o].sum << " and "
+                                                 << cpu[o].sum << ", elements " << counted[o].elements << " and " << cpu[o].elements;
+    for (std::int64_t i = 0; i < values[o]->elements(); ++i)
+      ASSERT_TRUE(same_bits(*values[o], *unobserved[o], i)) << grid.name << ": counting changes output " << o << "[" << i << "]";
   }
-  return sets;
 }
 
-StepState execute(const std::string& operation, Format compute, const std::vector<Tensor>& in,
-                  const std::vector<Tensor>& out, const void* params, const StepState& state, InstructionSet set,
-                  int threads, const std::vector<RoundingCounts*>& counts) {
-  StepState after = state;
-  Launch launch;
-  launch.in = in.data();
-  launch.in_count = static_cast<int>(in.size());
-  launch.out = out.data();
-  launch.out_count = static_cast<int>(out.size());
-  launch.params = params;
-  launch.state = &after;
-  launch.threads = threads;
-  launch.counts = counts.empty() ? nullptr : counts.data();
-  const Kernel& kernel = table_of(set).find(operation, compute);
-  const std::size_t bytes = kernel.workspace_bytes == nullptr ? 0 : kernel.workspace_bytes(launch);
-  // Filled with NaN patterns, so that what a kernel forgets to write is seen; guarded behind.
-  std::vector<unsigned char> workspace(bytes + 128 + guard_bytes, 0xff);
-  const std::size_t offset = (64 - reinterpret_cast<std::uintptr_t>(workspace.data()) % 64) % 64;
-  launch.workspace = workspace.data() + offset;
-  std::memset(workspace.data() + offset + bytes, guard, guard_bytes);
-  kernel.run(launch);
-  for (std::size_t i = 0; i < guard_bytes; ++i) {
-    EXPECT_EQ(workspace[offset + bytes + i], guard) << operation << ": written beyond its workspace";
-    if (workspace[offset + bytes + i] != guard) break;
-  }
-  return after;
-}
+}  // namespace
 
 std::string describe(const OpCase& c) {
   std::string text = c.operation + " " + to_string(c.in[0]) + " layout " + std::to_string(static_cast<int>(c.layout));
@@ -311,18 +290,25 @@ void check(const OpCase& c) {
     for (const auto& t : operands.out) collect(*t);
   }
   const auto expected = c.reference(values);
-  const auto first = run(c, operands, InstructionSet::portable, 1);
-  for (const InstructionSet set : instruction_sets()) {
-    for (int threads = 1; threads <= (c.threads ? 3 : 1); ++threads) {
-      const auto other = run(c, operands, set, threads);
-      for (std::size_t o = 0; o < other.size(); ++o) {
-        for (std::int64_t i = 0; i < other[o]->elements(); ++i) {
-          ASSERT_TRUE(same_bits(*first[o], *other[o], i))
-              << name(set) << ", " << threads << " threads: output " << o << "[" << i << "] " << other[o]->get(i)
-              << " differs from " << first[o]->get(i);
-        }
+  const auto first = run(c, operands, kernels_of(InstructionSet::portable), 1);
+  const auto expect_same = [&](const KernelTable& kernels, int threads, const std::string& where) {
+    const auto other = run(c, operands, kernels, threads);
+    for (std::size_t o = 0; o < other.size(); ++o) {
+      for (std::int64_t i = 0; i < other[o]->elements(); ++i) {
+        ASSERT_TRUE(same_bits(*first[o], *other[o], i)) << where << ", " << threads << " threads: output " << o << "[" << i << "] "
+                                                        << other[o]->get(i) << " differs from " << first[o]->get(i);
       }
     }
+  };
+  for (const InstructionSet set : instruction_sets()) {
+    for (int threads = 1; threads <= (c.threads ? 3 : 1); ++threads) expect_same(kernels_of(set), threads, name(set));
+  }
+  for (const NamedKernels& grid : grid_kernels()) {
+    if (!grid.kernels.contains(c.operation, c.compute)) continue;
+    expect_same(grid.kernels, 1, grid.name);
+    const bool indices = !is_float(c.out_format[0]);   // nothing is rounded
+    if (!indices && first[0]->elements() < 70000) expect_same_counts(c, operands, grid);
+    if (::testing::Test::HasFatalFailure()) return;
   }
   for (std::size_t o = 0; o < first.size(); ++o) {
     const Format format = c.out_format[o];

@@ -1,7 +1,8 @@
 // One object per operation, many uses: shapes, formats, parameters, an independent reference in long double, a
-// tolerance derived from the formats. check() runs a case with every instruction set available here and with several
-// thread counts, demands the same bits from all of them, compares with the reference, and then demands that the same
-// comparison rejects results rounded to a narrower format: a tolerance that the wrong mode would pass is a failure too.
+// tolerance derived from the formats. check() runs a case with every instruction set available here, with several
+// thread counts, and with the kernels of GPUs on the emulated grid (and on a GPU where ULPSCOPE_TEST_GPU names one), demands the same bits from all of them, and from those of
+// GPUs the same counts, compares with the reference, and then demands that the same comparison rejects results rounded to a
+// narrower format: a tolerance that the wrong mode would pass is a failure too.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "kernels/formats/instruction_set.h"
 #include "kernels/launch.h"
 #include "kernels/ops/params.h"
 #include "kernels/ops/rounding_counts.h"
+#include "tests/kernels/ops/execute.h"
 
 namespace ulpscope::test {
 
@@ -86,14 +87,6 @@ struct OpCase {
 };
 
 void check(const OpCase& c);
-
-/// Runs an operation once. counts: one per output, or none. Returns the step state afterwards.
-StepState execute(const std::string& operation, Format compute, const std::vector<Tensor>& in,
-                  const std::vector<Tensor>& out, const void* params, const StepState& state, InstructionSet set,
-                  int threads, const std::vector<RoundingCounts*>& counts = {});
-
-/// The sets this processor has, portable first.
-std::vector<InstructionSet> instruction_sets();
 
 /// Uniform in [0, 1), the same sequence for the same seed.
 class Uniform {

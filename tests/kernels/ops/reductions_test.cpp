@@ -147,13 +147,13 @@ TEST(SumLeading, AddsChunksOfSixtyFourRowsPairwise) {
       {192, 256, 16777216.0},      // chunks 3 and 4: c4 is carried
       {256, 257, 16777216.0 + 2},
   };
-  for (const InstructionSet set : instruction_sets()) {
+  for (const auto& [where, kernels] : all_kernels()) {
     TestTensor x({300, 8}, Format::fp32), y({8}, Format::fp32);
     for (int i = 0; i < 2400; ++i) x.set(i, 0);
     for (int c = 0; c < 8; ++c)
       x.set(c, 16777216.0), x.set(columns[c].first * 8 + c, 1), x.set(columns[c].second * 8 + c, 1);
-    execute("sum_leading", Format::fp32, {x.view()}, {y.view()}, nullptr, {}, set, 1);
-    for (int c = 0; c < 8; ++c) EXPECT_EQ(y.get(c), columns[c].expected) << "column " << c;
+    execute(kernels, "sum_leading", Format::fp32, {x.view()}, {y.view()}, nullptr, {}, 1);
+    for (int c = 0; c < 8; ++c) EXPECT_EQ(y.get(c), columns[c].expected) << "column " << c << " " << where;
   }
 }
 
@@ -189,7 +189,7 @@ TEST(LayerNormBackwardWeights, MatchesTheReference) {
 }
 
 TEST(GlobalNorm, IsTheNormOfTheNormsAndClips) {
-  for (const InstructionSet set : instruction_sets()) {
+  for (const auto& [where, kernels] : all_kernels()) {
     for (const int threads : {1, 2, 3}) {
       TestTensor a({300, 200}, Format::fp32), b({17}, Format::fp16), c({}, Format::bf16), norm({}, Format::fp32);
       L sum = 0;
@@ -204,22 +204,22 @@ TEST(GlobalNorm, IsTheNormOfTheNormsAndClips) {
       static double first_bits = 0;
       for (const float max_norm : {0.0f, 1.0f, 1000.0f}) {
         const ClipParams params{max_norm};
-        const StepState after = execute("global_norm", Format::fp32, in, {norm.view()}, &params, {}, set, threads);
+        const StepState after = execute(kernels, "global_norm", Format::fp32, in, {norm.view()}, &params, {}, threads);
         const double exact = static_cast<double>(std::sqrt(sum));
         EXPECT_NEAR(norm.get(0), exact, exact * 40 * 0x1p-24);
         EXPECT_EQ(after.gradient_norm, static_cast<float>(norm.get(0)));
         const float wanted = max_norm == 1.0f ? 1.0f / (after.gradient_norm + 1e-6f) : 1.0f;
         EXPECT_EQ(after.clip_coefficient, wanted);
         if (first_bits == 0) first_bits = norm.get(0);
-        EXPECT_EQ(norm.get(0), first_bits);
+        EXPECT_EQ(norm.get(0), first_bits) << where;
       }
       a.set(77, HUGE_VAL);
       const ClipParams params{1.0f};
-      EXPECT_EQ(execute("global_norm", Format::fp32, in, {norm.view()}, &params, {}, set, threads).clip_coefficient,
+      EXPECT_EQ(execute(kernels, "global_norm", Format::fp32, in, {norm.view()}, &params, {}, threads).clip_coefficient,
                 0.0f);
       a.set(77, std::nan(""));
       EXPECT_TRUE(std::isnan(
-          execute("global_norm", Format::fp32, in, {norm.view()}, &params, {}, set, threads).clip_coefficient));
+          execute(kernels, "global_norm", Format::fp32, in, {norm.view()}, &params, {}, threads).clip_coefficient));
     }
   }
 }

@@ -77,15 +77,19 @@ struct Counted {
   RoundingCounts counts;
 };
 
-Counted cast(const std::vector<double>& values, Format from, Format to, InstructionSet set, int threads, bool count) {
+const KernelTable& portable() {
+  static const KernelTable& kernels = all_kernels().front().kernels;
+  return kernels;
+}
+
+Counted cast(const std::vector<double>& values, Format from, Format to, const KernelTable& kernels, int threads, bool count) {
   const std::int64_t n = static_cast<std::int64_t>(values.size());
   TestTensor x({n}, from), y({n}, to);
   for (std::int64_t i = 0; i < n; ++i) x.set(i, values[static_cast<std::size_t>(i)]);
   Counted result;
   std::vector<RoundingCounts*> counts;
   if (count) counts.push_back(&result.counts);
-  execute("copy", from == Format::fp64 ? Format::fp64 : Format::fp32, {x.view()}, {y.view()}, nullptr, {}, set, threads,
-          counts);
+  execute(kernels, "copy", from == Format::fp64 ? Format::fp64 : Format::fp32, {x.view()}, {y.view()}, nullptr, {}, threads, counts);
   for (std::int64_t i = 0; i < n; ++i) result.bits.push_back(y.bits(i));
   return result;
 }
@@ -112,16 +116,16 @@ TEST(RoundAndCount, AgreesWithASlowCount) {
     for (const std::int64_t n : {1, 3, 17, 1023, 1025, 70001}) {
       const std::vector<double> values = wild_values(n);
       const RoundingCounts slow = slow_counts(values, to);
-      const Counted plain = cast(values, Format::fp32, to, InstructionSet::portable, 1, false);
-      const Counted first = cast(values, Format::fp32, to, InstructionSet::portable, 1, true);
+      const Counted plain = cast(values, Format::fp32, to, portable(), 1, false);
+      const Counted first = cast(values, Format::fp32, to, portable(), 1, true);
       expect_near(first.counts, slow);
-      for (const InstructionSet set : instruction_sets()) {
+      for (const auto& [where, kernels] : all_kernels()) {
         for (const int threads : {1, 2, 3}) {
-          const Counted other = cast(values, Format::fp32, to, set, threads, true);
+          const Counted other = cast(values, Format::fp32, to, kernels, threads, true);
           EXPECT_EQ(other.bits, plain.bits);
           // The sums too, bit for bit.
           EXPECT_TRUE(same_counts(other.counts, first.counts))
-              << name(to) << " " << n << " " << name(set) << " " << threads;
+              << name(to) << " " << n << " " << where << " " << threads;
         }
       }
       if (HasFailure()) return;
@@ -132,14 +136,16 @@ TEST(RoundAndCount, AgreesWithASlowCount) {
 TEST(RoundAndCount, FromDouble) {
   const std::vector<double> values = wild_values(5000);
   for (const Format to : {Format::fp16, Format::bf16, Format::fp64}) {
-    const Counted counted = cast(values, Format::fp64, to, InstructionSet::portable, 1, true);
+    const Counted counted = cast(values, Format::fp64, to, portable(), 1, true);
     expect_near(counted.counts, slow_counts(values, to));
+    for (const auto& [where, kernels] : all_kernels())
+      EXPECT_TRUE(same_counts(cast(values, Format::fp64, to, kernels, 1, true).counts, counted.counts)) << name(to) << " " << where;
   }
 }
 
 TEST(RoundAndCount, EdgesOfFp16) {
   const auto counts = [](double x) {
-    return cast({x}, Format::fp32, Format::fp16, InstructionSet::portable, 1, true).counts;
+    return cast({x}, Format::fp32, Format::fp16, portable(), 1, true).counts;
   };
   const double below = static_cast<double>(65519.99f);
   EXPECT_EQ(counts(below).overflowed, 0);
@@ -169,7 +175,7 @@ TEST(RoundAndCount, EdgesOfFp16) {
 
 TEST(RoundAndCount, E4m3OverflowsToNaN) {
   const RoundingCounts c =
-      cast({448, 464, 465, -1000}, Format::fp32, Format::fp8_e4m3, InstructionSet::portable, 1, true).counts;
+      cast({448, 464, 465, -1000}, Format::fp32, Format::fp8_e4m3, portable(), 1, true).counts;
   EXPECT_EQ(c.overflowed, 2);
   EXPECT_EQ(c.nan, 0);
 }
@@ -193,16 +199,16 @@ TEST(RoundAndCount, ARangeAloneHasTheSameNumbersAndBits) {
       std::vector<double> values = wild_values(n);
       if (n == 1) values = {465.0};   // beyond e4m3 alone
       if (n == 3) values = {65519.99f, -65520.0, 0x1.fffffep127};
-      const Counted all = cast(values, Format::fp32, to, InstructionSet::portable, 1, true);
-      for (const InstructionSet set : instruction_sets())
+      const Counted all = cast(values, Format::fp32, to, portable(), 1, true);
+      for (const auto& [where, kernels] : all_kernels())
         for (const int threads : {1, 2, 3}) {
           TestTensor x({n}, Format::fp32), y({n}, to);
           for (std::int64_t i = 0; i < n; ++i) x.set(i, values[static_cast<std::size_t>(i)]);
           RoundingCounts range;
           range.range_only = true;
-          execute("copy", Format::fp32, {x.view()}, {y.view()}, nullptr, {}, set, threads, {&range});
+          execute(kernels, "copy", Format::fp32, {x.view()}, {y.view()}, nullptr, {}, threads, {&range});
           const RoundingCounts expected = range_of(all.counts);
-          EXPECT_TRUE(same_counts(range, expected)) << name(to) << " " << n << " " << name(set) << " " << threads;
+          EXPECT_TRUE(same_counts(range, expected)) << name(to) << " " << n << " " << where << " " << threads;
           for (std::int64_t i = 0; i < n; ++i) ASSERT_EQ(y.bits(i), all.bits[static_cast<std::size_t>(i)]);
         }
     }
@@ -215,17 +221,17 @@ TEST(RoundAndCount, RangesAndEverythingInOneLaunch) {
   for (std::int64_t i = 0; i < x.elements(); ++i) x.set(i, uniform() * 10 - 5);
   for (std::int64_t i = 0; i < 1025; ++i) w.set(i, uniform() * 30000);
   const LayerNormParams params;
-  for (const InstructionSet set : instruction_sets())
+  for (const auto& [where, kernels] : all_kernels())
     for (const int threads : {1, 3}) {
       RoundingCounts all[3], mixed[3];
       mixed[0].range_only = mixed[2].range_only = true;
       for (RoundingCounts* c : {all, mixed})
-        execute("layer_norm", Format::fp32, {x.view(), w.view(), w.view()}, {y.view(), mean.view(), rstd.view()}, &params, {}, set, threads,
-                {&c[0], &c[1], &c[2]});
+        execute(kernels, "layer_norm", Format::fp32, {x.view(), w.view(), w.view()}, {y.view(), mean.view(), rstd.view()}, &params, {},
+                threads, {&c[0], &c[1], &c[2]});
       EXPECT_GT(all[0].overflowed, 0);
       for (const int o : {0, 2}) {
         const RoundingCounts expected = range_of(all[o]);
-        EXPECT_TRUE(same_counts(mixed[o], expected)) << name(set) << " " << threads << " " << o;
+        EXPECT_TRUE(same_counts(mixed[o], expected)) << where << " " << threads << " " << o;
       }
       EXPECT_TRUE(same_counts(mixed[1], all[1]));
     }
@@ -245,7 +251,8 @@ TEST(RoundAndCount, AddsToWhatIsThere) {
 }
 
 TEST(RoundAndCount, LooksAtEveryKindOfKernelWithoutChangingABit) {
-  for (const InstructionSet set : instruction_sets()) {
+  RoundingCounts first[2];
+  for (const auto& [where, kernels] : all_kernels()) {
     TestTensor x({66, 1025}, Format::fp16), w({1025}, Format::fp32), y({66, 1025}, Format::fp16, Layout::padded);
     TestTensor plain({66, 1025}, Format::fp16), mean({66}, Format::fp32), rstd({66}, Format::fp32),
         sum({1025}, Format::fp16);
@@ -254,24 +261,23 @@ TEST(RoundAndCount, LooksAtEveryKindOfKernelWithoutChangingABit) {
     for (std::int64_t i = 0; i < x.elements(); ++i) x.set(i, uniform() * 10 - 5);
     for (std::int64_t i = 0; i < 1025; ++i) w.set(i, uniform() * 30000);
     const LayerNormParams params;
-    execute("layer_norm", Format::fp32, {x.view(), w.view(), w.view()}, {plain.view(), mean.view(), rstd.view()},
-            &params, {}, set, 1);
-    RoundingCounts first[2], counts;
+    execute(kernels, "layer_norm", Format::fp32, {x.view(), w.view(), w.view()}, {plain.view(), mean.view(), rstd.view()}, &params, {}, 1);
+    RoundingCounts counts;
     for (const int threads : {1, 2, 3}) {
       RoundingCounts c[2];
-      execute("layer_norm", Format::fp32, {x.view(), w.view(), w.view()}, {y.view(), mean.view(), rstd.view()}, &params,
-              {}, set, threads, {&c[0], nullptr, &c[1]});
+      execute(kernels, "layer_norm", Format::fp32, {x.view(), w.view(), w.view()}, {y.view(), mean.view(), rstd.view()}, &params, {},
+              threads, {&c[0], nullptr, &c[1]});
       for (std::int64_t i = 0; i < x.elements(); ++i) ASSERT_EQ(y.bits(i), plain.bits(i));
       EXPECT_EQ(c[0].elements, 66 * 1025);
       EXPECT_GT(c[0].overflowed, 0);
       EXPECT_EQ(c[1].elements, 66);
-      if (threads == 1) first[0] = c[0], first[1] = c[1];
-      EXPECT_TRUE(same_counts(c[0], first[0]) && same_counts(c[1], first[1]));
+      if (first[0].elements == 0) first[0] = c[0], first[1] = c[1];
+      EXPECT_TRUE(same_counts(c[0], first[0]) && same_counts(c[1], first[1])) << where;
     }
-    execute("sum_leading", Format::fp32, {x.view()}, {sum.view()}, nullptr, {}, set, 2, {&counts});
+    execute(kernels, "sum_leading", Format::fp32, {x.view()}, {sum.view()}, nullptr, {}, 2, {&counts});
     EXPECT_EQ(counts.elements, 1025);
     counts = {};
-    execute("sum_all", Format::fp32, {x.view()}, {loss.view()}, nullptr, {}, set, 2, {&counts});
+    execute(kernels, "sum_all", Format::fp32, {x.view()}, {loss.view()}, nullptr, {}, 2, {&counts});
     EXPECT_EQ(counts.elements, 1);
     EXPECT_NEAR(counts.sum, loss.get(0), std::fabs(loss.get(0)) * 0x1p-10);
   }

@@ -14,7 +14,7 @@ using L = long double;
 const double inf = HUGE_VAL;
 
 TEST(UnscaleCheck, MultipliesAndKeepsTheFlag) {
-  for (const InstructionSet set : instruction_sets()) {
+  for (const auto& [where, kernels] : all_kernels()) {
     for (const int threads : {1, 2, 3}) {
       TestTensor a({40000}, Format::fp32), b({3, 17}, Format::fp16, Layout::padded), c({}, Format::bf16);
       for (int i = 0; i < 40000; ++i) a.set(i, i);
@@ -23,7 +23,7 @@ TEST(UnscaleCheck, MultipliesAndKeepsTheFlag) {
       StepState state;
       state.inverse_scale = 1.0f / 1024;
       const std::vector<Tensor> g = {a.view(), b.view(), c.view()};
-      const StepState after = execute("unscale_check", Format::fp32, g, g, nullptr, state, set, threads);
+      const StepState after = execute(kernels, "unscale_check", Format::fp32, g, g, nullptr, state, threads);
       EXPECT_EQ(after.finite, 1);
       for (int i = 0; i < 40000; ++i) ASSERT_EQ(a.get(i), i / 1024.0);
       for (int i = 0; i < 51; ++i) ASSERT_EQ(b.get(i), i);
@@ -34,16 +34,16 @@ TEST(UnscaleCheck, MultipliesAndKeepsTheFlag) {
         for (const std::int64_t at : {0, 1023, 1024, 39999}) {
           const double kept = a.get(at);
           a.set(at, bad);
-          EXPECT_EQ(execute("unscale_check", Format::fp32, g, g, nullptr, state, set, threads).finite, 0)
-              << bad << " at " << at;
+          EXPECT_EQ(execute(kernels, "unscale_check", Format::fp32, g, g, nullptr, state, threads).finite, 0)
+              << bad << " at " << at << " " << where;
           a.set(at, kept);
         }
         c.set(0, bad);
-        EXPECT_EQ(execute("unscale_check", Format::fp32, g, g, nullptr, state, set, threads).finite, 0);
+        EXPECT_EQ(execute(kernels, "unscale_check", Format::fp32, g, g, nullptr, state, threads).finite, 0);
         c.set(0, 1);
       }
       state.finite = 0;
-      EXPECT_EQ(execute("unscale_check", Format::fp32, g, g, nullptr, state, set, threads).finite, 0);
+      EXPECT_EQ(execute(kernels, "unscale_check", Format::fp32, g, g, nullptr, state, threads).finite, 0);
     }
   }
 }
@@ -176,25 +176,35 @@ TEST(Sgd, HasABufferIfItIsGivenOne) {
 }
 
 TEST(Update, WritesNothingUnlessTheStepIsGood) {
-  for (const InstructionSet set : instruction_sets()) {
-    for (const bool adamw : {false, true}) {
-      TestTensor g({1500}, Format::fp32), p({1500}, Format::fp32), m({1500}, Format::fp32), v({1500}, Format::fp32);
+  for (const auto& [where, kernels] : all_kernels()) {
+    for (const int variant : {0, 1, 2, 3}) {
+      const bool adamw = variant % 2 != 0;
+      const Layout layout = variant < 2 ? Layout::contiguous : Layout::padded;
+      TestTensor g({1500}, Format::fp32), p({1500}, Format::fp32, layout), m({1500}, Format::fp32, layout), v({1500}, Format::fp32, layout);
       for (int i = 0; i < 1500; ++i) g.set(i, 1), p.set(i, 2), m.set(i, 3), v.set(i, 4);
       const AdamWParams adamw_params;
       const SgdParams sgd_params{0.9f, 0.0f, false};
+      const KernelTable& table = kernels;
+      std::vector<RoundingCounts*> counts;
       const auto step = [&](std::int32_t finite, std::int32_t halt) {
         StepState state;
         state.learning_rate = 0.1;
         state.finite = finite;
         state.halt = halt;
         if (adamw)
-          execute("adamw", Format::fp32, {g.view()}, {p.view(), m.view(), v.view()}, &adamw_params, state, set, 2);
-        if (!adamw) execute("sgd", Format::fp32, {g.view()}, {p.view(), m.view()}, &sgd_params, state, set, 2);
+          execute(table, "adamw", Format::fp32, {g.view()}, {p.view(), m.view(), v.view()}, &adamw_params, state, 2, counts);
+        if (!adamw)
+          execute(table, "sgd", Format::fp32, {g.view()}, {p.view(), m.view()}, &sgd_params, state, 2, counts);
       };
       step(0, 0);
       step(1, 1);
       step(0, 1);
-      for (int i = 0; i < 1500; ++i) ASSERT_TRUE(p.get(i) == 2 && m.get(i) == 3 && v.get(i) == 4);
+      RoundingCounts of_p, of_m;   // nothing is counted either
+      counts = adamw ? std::vector<RoundingCounts*>{&of_p, &of_m, nullptr} : std::vector<RoundingCounts*>{&of_p, &of_m};
+      step(0, 0);
+      EXPECT_EQ(of_p.elements + of_m.elements, 0) << where;
+      counts.clear();
+      for (int i = 0; i < 1500; ++i) ASSERT_TRUE(p.get(i) == 2 && m.get(i) == 3 && v.get(i) == 4) << where;
       step(1, 0);
       for (int i = 0; i < 1500; ++i) ASSERT_TRUE(p.get(i) != 2 && m.get(i) != 3);
     }

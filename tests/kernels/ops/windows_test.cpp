@@ -1,6 +1,7 @@
 // Pooling against a reference that looks at every position of every window.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -35,6 +36,16 @@ struct PoolCase {
               f(static_cast<std::size_t>((p * rows() + r) * columns() + c),
                 static_cast<std::size_t>((p * height + h) * width + w));
             }
+  }
+  /// An element, in its plane, that output o sees: another one for another pick.
+  std::int64_t seen(std::int64_t o, std::int64_t pick) const {
+    const std::int64_t r = o / columns() % rows(), c = o % columns();
+    const auto within = [pick](std::int64_t begin, std::int64_t kernel, std::int64_t extent) {
+      const std::int64_t first = std::max<std::int64_t>(begin, 0), last = std::min(begin + kernel, extent);
+      return first + pick % (last - first);
+    };
+    return within(r * window.stride[0] - window.padding[0], window.kernel[0], height) * width +
+           within(c * window.stride[1] - window.padding[1], window.kernel[1], width);
   }
   L area() const { return static_cast<L>(window.kernel[0] * window.kernel[1]); }
 };
@@ -101,9 +112,7 @@ TEST(MaxPoolBackward, AddsWhereItWasFound) {
     c.out = {p.x()};
     c.factor = 8;
     const std::int64_t plane = p.height * p.width;
-    c.fill = [plane](int k, std::int64_t i, double u) {
-      return k == 1 ? static_cast<double>(i * 5 % plane) : 2 * u - 1;
-    };
+    c.fill = [p](int k, std::int64_t i, double u) { return k == 1 ? static_cast<double>(p.seen(i, i * 5)) : 2 * u - 1; };
     c.reference = [p, plane](const std::vector<Values>& in) {
       std::vector<L> sum(static_cast<std::size_t>(p.x().elements())), size(sum.size());
       for (std::size_t o = 0; o < in[0].size(); ++o) {

@@ -16,6 +16,10 @@
 #include "kernels/formats/instruction_set.h"
 #include "kernels/ops/params.h"
 #include "kernels/ops/rounding_counts.h"
+#if defined(ULPSCOPE_TEST_EMULATED)
+#include "tests/kernels/emulated/emulated_device.h"
+#include "tests/kernels/gpu_device.h"
+#endif
 
 namespace ulpscope::test {
 
@@ -115,23 +119,82 @@ struct Options {
   std::vector<RoundingCounts*> counts = {};
   StepState* state = nullptr;
   const Epilogue* epilogue = nullptr;
+  bool as_they_are = false;   ///< operands are not rounded to tf32 beforehand
 };
 
-inline Device& device_for(InstructionSet set) {
+/// These tests are built once more for devices whose memory is not the host's: the GPU that ULPSCOPE_TEST_GPU names, or else the
+/// emulated grid.
+#if defined(ULPSCOPE_TEST_EMULATED)
+inline constexpr bool emulated = true;
+inline bool on_gpu() { return gpu_device() != nullptr; }
+#else
+inline constexpr bool emulated = false;
+inline bool on_gpu() { return false; }
+#endif
+
+inline Device& cpu_for(InstructionSet set) {
   static std::unique_ptr<Device> devices[instruction_set_count];
   auto& device = devices[static_cast<int>(set)];
   if (device == nullptr) device = make_cpu_device({2, name(set)});
   return *device;
 }
+inline Device& device_for(InstructionSet set) {
+#if defined(ULPSCOPE_TEST_EMULATED)
+  static_cast<void>(set);
+  if (Device* const gpu = gpu_device()) return *gpu;
+  static const std::unique_ptr<Device> device = make_emulated_device();
+  return *device;
+#else
+  return cpu_for(set);
+#endif
+}
+
+/// An array in the device's memory.
+struct Placed {
+  Buffer memory;
+  Tensor view;
+
+  Placed(Device& device, Array& a) : memory(device, a.bytes.size()), view(a.view()) {
+    device.copy_to_device(memory.data(), a.bytes.data(), a.bytes.size());
+    view.data = static_cast<unsigned char*>(memory.data()) + a.first * storage_bytes(a.format);
+  }
+};
+
+inline Format multiply_of(const std::string& operation, const void* params) {
+  if (operation == "matmul") return static_cast<const MatmulParams*>(params)->multiply;
+  if (operation.starts_with("conv2d")) return static_cast<const ConvParams*>(params)->multiply;
+  return static_cast<const AttentionParams*>(params)->multiply;
+}
+
+/// How a GPU's library rounds wider operands to tf32 is its own matter (Gpu.SaysHowItRoundsToTf32 shows it): what these tests demand of a
+/// GPU is the rest, and its operands are rounded beforehand.
+inline std::vector<Array> rounded_to_tf32(const std::vector<Array*>& in) {
+  std::vector<Array> rounded;
+  for (const Array* a : in) {
+    Array& copy = rounded.emplace_back(*a);
+    if (is_float(a->format) && info(a->format).mantissa_bits > 10) copy.fill([&](std::int64_t i) { return round_to_bits(a->at(i), 11, true); });
+  }
+  return rounded;
+}
 
 /// Launches an operation with a workspace full of NaN, outputs as they are.
-inline void launch(const std::string& operation, std::vector<Array*> in, std::vector<Array*> out, const void* params,
-                   const Options& options = {}) {
-  Device& device = device_for(options.set);
+inline void launch_on(Device& device, const std::string& operation, const std::vector<Array*>& given, const std::vector<Array*>& out,
+                      const void* params, const Options& options = {}) {
+  const bool apart = device.description().kind != DeviceKind::cpu;
+  std::vector<Array> rounded;
+  std::vector<Array*> in = given;
+  if (apart && on_gpu() && !options.as_they_are && multiply_of(operation, params) == Format::tf32) {
+    rounded = rounded_to_tf32(given);
+    for (std::size_t i = 0; i < in.size(); ++i) in[i] = &rounded[i];
+  }
+  std::vector<Placed> placed;
   std::vector<Tensor> inputs, outputs;
-  for (Array* a : in) inputs.push_back(a->view());
-  for (Array* a : out) outputs.push_back(a->view());
+  placed.reserve(in.size() + out.size());
+  for (Array* a : in) inputs.push_back(apart ? placed.emplace_back(device, *a).view : a->view());
+  for (Array* a : out) outputs.push_back(apart ? placed.emplace_back(device, *a).view : a->view());
   if (options.epilogue != nullptr) outputs[0].data = nullptr;
+  const Buffer state(device, apart && options.state != nullptr ? sizeof(StepState) : 0);
+  if (state.bytes() != 0) device.copy_to_device(state.data(), options.state, sizeof(StepState));
   Launch l;
   l.in = inputs.data();
   l.in_count = static_cast<int>(inputs.size());
@@ -139,17 +202,26 @@ inline void launch(const std::string& operation, std::vector<Array*> in, std::ve
   l.out_count = static_cast<int>(outputs.size());
   l.params = params;
   l.threads = options.threads;
-  l.state = options.state;
+  l.state = state.bytes() != 0 ? static_cast<StepState*>(state.data()) : options.state;
   l.epilogue = options.epilogue;
+  l.stream = device.stream();
   if (!options.counts.empty()) l.counts = options.counts.data();
   const Kernel& kernel = device.kernels().find(operation, options.compute);
   const Buffer workspace(device, kernel.workspace_bytes(l));
   device.fill(workspace.data(), 0xff, workspace.bytes());
   l.workspace = workspace.data();
   kernel.run(l);
+  device.synchronize();
+  for (std::size_t i = 0; apart && i < out.size(); ++i)
+    device.copy_to_host(out[i]->bytes.data(), placed[in.size() + i].memory.data(), out[i]->bytes.size());
+}
+inline void launch(const std::string& operation, const std::vector<Array*>& in, const std::vector<Array*>& out, const void* params,
+                   const Options& options = {}) {
+  launch_on(device_for(options.set), operation, in, out, params, options);
 }
 
 inline std::vector<InstructionSet> available_sets() {
+  if (emulated) return {best_instruction_set()};
   std::vector<InstructionSet> sets;
   for (const InstructionSet s : {InstructionSet::portable, InstructionSet::avx2, InstructionSet::avx512}) {
     if (available(s)) sets.push_back(s);

@@ -3,12 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
 #include <type_traits>
 
 #include "reports/run_file/columns.h"
+#include "reports/run_file/limits.h"
 
 namespace ulpscope::reports {
 
@@ -50,13 +53,19 @@ std::string describe(const R& record) {
   return text;
 }
 
-/// Values for one column; the variant says which: 0 unknown and empty, 1 NaN, 2 +inf, 3 -inf and extremes, 4 ordinary.
+/// Values for one column, within its limits; the variant says which: 0 unknown and empty, 1 NaN, 2 +inf, 3 -inf and extremes,
+/// 4 ordinary.
 struct Filler {
   int variant;
   int at = 0;
+  Limits limits{};
 
   void operator()(std::int64_t& value) {
-    value = variant == 3 ? std::numeric_limits<std::int64_t>::min() : variant * 100 + at;
+    using whole = std::numeric_limits<std::int64_t>;
+    value = limits.of_elements ? variant : variant * 100 + at;
+    if (variant != 3) return;
+    const double extreme = at % 2 == 1 ? limits.greatest : limits.least;
+    value = std::isfinite(extreme) ? static_cast<std::int64_t>(extreme) : extreme > 0 ? whole::max() : whole::min();
   }
   void operator()(bool& value) { value = (variant + at) % 2 == 1; }
   void operator()(std::string& value) {
@@ -65,15 +74,16 @@ struct Filler {
     value = values[variant];
   }
   void operator()(double& value) {
-    using limits = std::numeric_limits<double>;
-    const double values[] = {0.0, limits::quiet_NaN(), limits::infinity(), -limits::infinity(), 0.1 + at};
+    using floating = std::numeric_limits<double>;
+    const double nan = std::isfinite(limits.greatest) ? limits.greatest : floating::quiet_NaN();
+    const double values[] = {0.0, nan, limits.greatest, limits.least, std::min(0.1 + at, limits.greatest)};
     value = values[variant];
-    if (variant == 4 && at % 3 == 1) value = limits::denorm_min();
-    if (variant == 4 && at % 3 == 2) value = 4.0;  // a whole number stays a floating-point number
+    if (variant == 4 && at % 3 == 1) value = floating::denorm_min();
+    if (variant == 4 && at % 3 == 2) value = std::min(4.0, limits.greatest);  // a whole number stays a floating-point number
   }
   void operator()(ExponentHistogram& value) {
     value = {.first = -149 + variant,
-             .counts = {0, 1, std::numeric_limits<std::uint64_t>::max(), static_cast<std::uint64_t>(at)}};
+             .counts = {0, 1, variant == 3 ? std::uint64_t{1} << 52 : 7, static_cast<std::uint64_t>(at)}};   // of `elements`
     if (variant == 1) value.counts.clear();
   }
   void operator()(TensorRanges& value) {
@@ -83,12 +93,16 @@ struct Filler {
     value = TensorRanges(std::move(list));
   }
   void operator()(Signature& value) {
-    value = {.shape = {variant, 0, -1}, .format = "fp16"};
+    value = {.shape = {variant, 0, 1}, .format = "fp16"};
     if (variant != 1) value.tensor = TensorId{variant * 10 + at};
   }
   template <class T>
   requires std::is_enum_v<T>
   void operator()(T& value) { value = static_cast<T>(sizeof(T) == 1 ? variant % 3 : variant * 10 + at); }
+  void operator()(std::vector<std::int64_t>& shape) {
+    shape.clear();
+    for (int i = 0; i < variant; ++i) shape.push_back(100 * variant + i);
+  }
   template <class T>
   void operator()(std::vector<T>& values) {
     values.clear();
@@ -105,8 +119,9 @@ template <class R>
 R filled(int variant) {
   R record{};
   Filler filler{variant};
-  Table<R>::columns(record, [&filler](const char*, auto& member) {
+  Table<R>::columns(record, [&filler](const char* column, auto& member) {
     ++filler.at;
+    filler.limits = limits_of(Table<R>::name, column, std::is_same_v<std::remove_cvref_t<decltype(member)>, Number>);
     filler(member);
   });
   return record;

@@ -136,12 +136,12 @@ TEST_F(Reader, DamageGivesAMessageAndNeverACrash) {
 TEST_F(Reader, AWordOfAnotherAgeIsDamage) {
   const std::string path = make("a.ulp");
   { Database(path, SQLITE_OPEN_READWRITE).execute("UPDATE run SET status = 'asleep'"); }
-  EXPECT_THAT(complaint(path), HasSubstr("damaged or cut off: column status holds \"asleep\""));
+  EXPECT_THAT(complaint(path), HasSubstr("damaged or cut off: table run, id 1: column status holds \"asleep\""));
   {
     Database(path, SQLITE_OPEN_READWRITE)
         .execute("UPDATE run SET status = 'failed'; UPDATE step SET loss = 'big' WHERE step = 7");
   }
-  EXPECT_THAT(complaint(path), HasSubstr("column loss holds \"big\""));
+  EXPECT_THAT(complaint(path), HasSubstr("table step, run 1, step 7: column loss holds \"big\""));
 }
 
 TEST_F(Reader, NamesTheTablesThereAre) {

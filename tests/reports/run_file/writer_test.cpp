@@ -129,6 +129,26 @@ TEST_F(Writer, OverwritesRunFilesOnly) {
   EXPECT_EQ(refusal(in("empty.ulp"), {.overwrite = true}), "");
 }
 
+TEST_F(Writer, TheOldFileStaysUntilTheNewOneIsMade) {
+  { RunFileWriter(in("a.ulp")).push(step(7)); }
+  const std::string old = read(in("a.ulp"));
+  std::filesystem::create_directory(in("a.ulp-new"));   // where the new one would be made
+  EXPECT_THAT(refusal(in("a.ulp"), {.overwrite = true}), StartsWith("cannot write " + in("a.ulp") + ": "));
+  EXPECT_EQ(read(in("a.ulp")), old);
+  std::filesystem::remove(in("a.ulp-new"));
+  write(in("a.ulp-new"), "what a kill left");
+  {
+    RunFileWriter writer(in("a.ulp"), {.overwrite = true, .first = {ExperimentRecord{.name = "first"}}});
+    EXPECT_TRUE(writer.begun());
+    EXPECT_EQ(RunFileReader(in("a.ulp")).experiment().value().name, "first") << "before anything is pushed";
+    EXPECT_EQ(RunFileReader(in("a.ulp")).rows("step"), 0);
+    writer.close();
+  }
+  EXPECT_EQ(RunFileReader(in("a.ulp")).experiment().value().name, "first");
+  EXPECT_EQ(files(), std::vector<std::string>{"a.ulp"});
+  EXPECT_FALSE(RunFileWriter(in("b.ulp")).begun());
+}
+
 TEST_F(Writer, AddsToAFileThatIsThere) {
   {
     RunFileWriter writer(in("a.ulp"));

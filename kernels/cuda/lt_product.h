@@ -1,0 +1,85 @@
+// Who carries out a planned call: cuBLASLt (lt_product.cpp), or plain loops on the emulated grid (emulated_product.cpp).
+#pragma once
+
+#include <algorithm>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "kernels/cuda/lt_plan.h"
+#include "kernels/cuda/product.h"
+
+namespace ulpscope::cuda {
+
+/// Bytes of workspace that a call is handed.
+std::size_t library_workspace_bytes();
+
+/// What a kernel that could do its work piece by piece takes of the workspace for it.
+std::int64_t most_scratch_bytes();
+
+/// On the stream. workspace: library_workspace_bytes, 256-byte aligned. Throws Error naming shapes and formats.
+void run_call(const LtCall& call, const LtPointers& pointers, void* workspace, void* stream);
+
+/// What an algorithm is chosen for. Alignments in bytes, a power of two up to 256.
+struct LtKey {
+  LtCall call;
+  std::uint32_t a = 256, b = 256, d = 256;
+  auto operator<=>(const LtKey&) const = default;
+};
+inline std::uint32_t alignment_of(const void* data) {
+  const auto address = reinterpret_cast<std::uintptr_t>(data);
+  return static_cast<std::uint32_t>(std::min<std::uintptr_t>(256, address == 0 ? 256 : address & (~address + 1)));
+}
+inline LtKey key_of(const LtCall& call, const LtPointers& p) { return {call, alignment_of(p.a), alignment_of(p.b), alignment_of(p.d)}; }
+
+/// The call's facts; the algorithm's are the caller's to fill in.
+inline ProductChoice choice_of(const LtCall& call) {
+  ProductChoice c;
+  c.rows = call.d.columns;
+  c.columns = call.d.rows;
+  c.depth = call.depth();
+  c.batch = call.batch;
+  c.a = call.b.format;
+  c.b = call.a.format;
+  c.c = call.d.format;
+  c.transposed_a = call.transpose_b;
+  c.transposed_b = call.transpose_a;
+  c.bias = call.bias;
+  c.compute = name(call.compute);
+  return c;
+}
+
+/// Algorithms, each chosen once and kept for the life of the process.
+template <class Algorithm>
+class Choices {
+ public:
+  /// choose(ProductChoice&) is asked for a key that is new; what it throws is thrown, and asked again the next time.
+  template <class Choose>
+  const Algorithm& of(const LtKey& key, Choose choose) {
+    const std::lock_guard lock(mutex_);
+    const auto found = places_.find(key);
+    if (found != places_.end()) return algorithms_[found->second];
+    ProductChoice choice = choice_of(key.call);
+    algorithms_.push_back(choose(choice));   // a deque: those handed out stay where they are
+    list_.push_back(choice);
+    places_.emplace(key, algorithms_.size() - 1);
+    return algorithms_.back();
+  }
+  std::vector<ProductChoice> list() const {
+    const std::lock_guard lock(mutex_);
+    return list_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<LtKey, std::size_t> places_;
+  std::deque<Algorithm> algorithms_;
+  std::vector<ProductChoice> list_;
+};
+
+}  // namespace ulpscope::cuda

@@ -1,0 +1,152 @@
+#include "kernels/cuda_module.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "kernels/error.h"
+
+namespace ulpscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* module_file = "libulpscope_cuda.so";
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(':', begin), list.size());
+    if (end > begin) parts.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+/// Folders that match `pattern` below `root`; in the pattern a * stands for any name.
+std::vector<std::string> folders(const fs::path& root, const std::vector<std::string>& pattern, std::size_t at = 0) {
+  std::error_code ignored;
+  if (at == pattern.size()) return fs::is_directory(root, ignored) ? std::vector<std::string>{root.string()} : std::vector<std::string>{};
+  const std::string& part = pattern[at];
+  if (part.find('*') == std::string::npos) return folders(root / part, pattern, at + 1);
+  const std::string prefix = part.substr(0, part.find('*'));
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(root, ignored))
+    if (entry.path().filename().string().starts_with(prefix)) names.insert(entry.path().filename().string());
+  std::vector<std::string> found;
+  for (const std::string& name : names)
+    for (std::string& folder : folders(root / name, pattern, at + 1)) found.push_back(std::move(folder));
+  return found;
+}
+
+/// CUDA libraries as wheels lay them out, of one Python installation.
+void add_wheels(const std::string& prefix, std::vector<std::string>& to) {
+  if (prefix.empty()) return;
+  for (const char* packages : {"site-packages", "dist-packages"})
+    for (std::string& folder : folders(prefix, {"lib", "python3*", packages, "nvidia", "*", "lib"})) to.push_back(std::move(folder));
+}
+
+/// By the loader's own search, then in the folders. RTLD_GLOBAL, so that the module finds it by name. Empty: it is there now.
+std::string open_library(const std::string& name, const std::vector<std::string>& places) {
+  if (dlopen(name.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr) return {};
+  std::string why;
+  if (const char* error = dlerror()) why = error;
+  for (const std::string& folder : places) {
+    const std::string file = folder + "/" + name;
+    std::error_code ignored;
+    if (!fs::exists(file, ignored)) continue;
+    if (dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr) return {};
+    if (const char* error = dlerror()) why = error;
+  }
+  return why.empty() ? name + " was not found" : why;
+}
+
+std::string first_existing(const std::vector<std::string>& files) {
+  for (const std::string& file : files) {
+    std::error_code ignored;
+    if (fs::exists(file, ignored)) return file;
+  }
+  return {};
+}
+
+}  // namespace
+
+CudaPlaces cuda_places() {
+  CudaPlaces places;
+  if (const std::string named = variable("ULPSCOPE_CUDA_MODULE"); !named.empty()) {
+    places.modules = {named};
+  } else {
+    std::error_code ignored;
+    const fs::path program = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+    places.modules = {(program / module_file).string(), (program / ".." / "lib" / "ulpscope" / module_file).string()};
+  }
+  places.needed = {"libcudart.so." ULPSCOPE_CUDA_MAJOR, "libcublasLt.so." ULPSCOPE_CUDA_MAJOR};
+  places.perhaps = {"libnvJitLink.so." ULPSCOPE_CUDA_MAJOR};
+  places.libraries = split(variable("ULPSCOPE_CUDA_LIBRARIES"));
+  for (const char* home : {"CUDA_HOME", "CUDA_PATH"})
+    if (const std::string folder = variable(home); !folder.empty()) places.libraries.push_back(folder + "/lib64");
+  places.libraries.push_back("/usr/local/cuda/lib64");
+  for (const char* python : {"VIRTUAL_ENV", "CONDA_PREFIX"}) add_wheels(variable(python), places.libraries);
+  if (const std::string home = variable("HOME"); !home.empty()) add_wheels(home + "/.local", places.libraries);
+  add_wheels("/usr/local", places.libraries);
+  add_wheels("/usr", places.libraries);
+  return places;
+}
+
+CudaModule::CudaModule(const CudaPlaces& places) {
+  path_ = first_existing(places.modules);
+  if (path_.empty()) {
+    absent_ = true;
+    problem_ = "this installation has no GPU module (" + std::string(module_file) + "): build with -DULPSCOPE_CUDA=ON, or name the " +
+               "module in ULPSCOPE_CUDA_MODULE";
+    return;
+  }
+  for (const std::string& name : places.perhaps) open_library(name, places.libraries);
+  std::string missing;
+  for (const std::string& name : places.needed) {
+    const std::string why = open_library(name, places.libraries);
+    if (!why.empty() && missing.empty()) missing = name + " (" + why + ")";
+  }
+  void* module = missing.empty() ? dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
+  if (!missing.empty()) {
+    problem_ = "the GPU module needs a CUDA library that was not found: " + missing + "; install the CUDA " ULPSCOPE_CUDA_MAJOR
+               " runtime (or pip install nvidia-cuda-runtime nvidia-cublas), or name its folder in ULPSCOPE_CUDA_LIBRARIES";
+    return;
+  }
+  if (module == nullptr) {
+    const char* error = dlerror();
+    problem_ = path_ + " cannot be loaded: " + (error == nullptr ? "unknown reason" : error);
+    return;
+  }
+  const auto facts = reinterpret_cast<const CudaModuleFacts* (*)()>(dlsym(module, cuda_module_symbol));
+  if (facts == nullptr) {
+    problem_ = path_ + " is not a GPU module of ulpscope: it has no " + cuda_module_symbol;
+    return;
+  }
+  if (facts()->interface != cuda_module_interface) {
+    problem_ = path_ + " belongs to another version of ulpscope (interface " + std::to_string(facts()->interface) + ", this is " +
+               std::to_string(cuda_module_interface) + "): install both from the same build";
+    return;
+  }
+  facts_ = facts();
+}
+
+std::unique_ptr<Device> CudaModule::make_device(int ordinal) const {
+  if (facts_ == nullptr) throw Error("cuda: " + problem_);
+  return std::unique_ptr<Device>(facts_->make_device(ordinal));
+}
+
+const CudaModule& cuda_module() {
+  static const CudaModule module;
+  return module;
+}
+
+}  // namespace ulpscope

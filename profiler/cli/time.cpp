@@ -1,0 +1,71 @@
+// ulpscope time: where the time of a step went, and what mixed precision costs.
+#include "reports/analysis/time.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <ostream>
+#include <sstream>
+
+#include "kernels/error.h"
+#include "profiler/cli/command.h"
+#include "profiler/cli/output_file.h"
+#include "profiler/cli/program.h"
+#include "profiler/cli/text.h"
+#include "reports/export/exporter.h"
+#include "reports/export/text.h"
+
+namespace ulpscope::profiler {
+namespace {
+
+struct TimeArguments {
+  std::string path;
+  std::string mode;
+  std::int64_t seed = 0;
+  std::int64_t top = 10;
+  bool json = false;
+  std::string csv;
+  bool force = false;
+};
+
+int time(const TimeArguments& arguments, bool has_seed, bool has_csv, const Invocation& call) {
+  if (arguments.top < 0) throw UsageError(fmt::format("--top {}: how many nodes to list, 0 for all", arguments.top));
+  if (has_csv && arguments.csv.empty()) throw UsageError("--csv takes the name of a file");
+  if (has_csv) check_output_file(arguments.csv, arguments.force, {arguments.path}, "--csv");
+  reports::TimeOptions options{.mode = arguments.mode};
+  if (has_seed) options.seed = arguments.seed;
+  const reports::RunFileReader reader(arguments.path);
+  const reports::TimeReport report = reports::time_report(reader, options);
+  if (has_csv) {
+    std::ostringstream text;
+    reports::make_exporter("csv")->write(report, text);
+    write_output_file(arguments.csv, text.str());
+  }
+  if (arguments.json) {
+    reports::make_exporter("json")->write(report, call.out);
+  } else {
+    reports::TextExporter text;
+    text.top_nodes = static_cast<std::size_t>(arguments.top);
+    text.write(report, call.out);
+  }
+  return exit_ok;
+}
+
+}  // namespace
+
+Action declare_time(CLI::App& app) {
+  auto arguments = std::make_shared<TimeArguments>();
+  app.add_option("RUN", arguments->path, "run file (.ulp)")->required()->type_name("");
+  app.add_option("--mode", arguments->mode, "this mode alone, still held against fp32")->type_name("MODE");
+  CLI::Option* seed = app.add_option("--seed", arguments->seed, "this seed; without it the one that was timed")->type_name("SEED");
+  app.add_option("--top", arguments->top, "list so many nodes of a mode (10); 0: all")->type_name("N");
+  app.add_flag("--json", arguments->json, "print JSON, every node in it");
+  CLI::Option* csv = app.add_option("--csv", arguments->csv, "write CSV there too, every node in it")->type_name("FILE");
+  app.add_flag("--force", arguments->force, "replace that file if it is there");
+  app.footer(wrapped("By mode: the step, its nodes by category, what casts, loss scaling, the finite check, master weights and skipped steps cost, the share of products and the greatest speed-up it allows, and why there is none. "
+                     "On a CPU every mode but fp32 is emulated: its times say nothing of a GPU.", ""));
+  return [arguments, seed, csv](const Invocation& call) { return time(*arguments, seed->count() > 0, csv->count() > 0, call); };
+}
+
+}  // namespace ulpscope::profiler

@@ -1,0 +1,82 @@
+#include "profiler/experiment/make_device.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+
+#include "kernels/error.h"
+
+namespace ulpscope::profiler {
+namespace {
+
+/// "13.0" as 13000; 0: unknown.
+int version_number(const std::string& text) {
+  int major = 0, minor = 0;
+  const char* const end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), end, major);
+  if (first.ec != std::errc() || first.ptr == end) return 0;
+  std::from_chars(first.ptr + 1, end, minor);
+  return major * 1000 + minor * 10;
+}
+
+std::string version_text(int number) { return fmt::format("{}.{}", number / 1000, number % 1000 / 10); }
+
+}  // namespace
+
+DeviceChoice parse_device(const std::string& which) {
+  if (which == "auto") return {true, std::nullopt};
+  if (which == "cpu") return {false, std::nullopt};
+  if (which == "cuda") return {false, 0};
+  if (which.starts_with("cuda:")) {
+    int number = -1;
+    const char* const end = which.data() + which.size();
+    const auto [rest, error] = std::from_chars(which.data() + 5, end, number);
+    if (error == std::errc() && rest == end && number >= 0) return {false, number};
+  }
+  throw UsageError(fmt::format("'{}' is no device; choices: auto, cpu, cuda, cuda:0, cuda:1, …", which));
+}
+
+std::vector<std::string> why_no_gpu(const GpuSearch& gpus, const CudaModuleState& module, int gpu) {
+  std::vector<std::string> reasons = gpus.reasons;
+  if (!module.loaded) reasons.push_back(module.problem);
+  if (!gpus.gpus.empty() && gpu >= static_cast<int>(gpus.gpus.size()))
+    reasons.push_back(fmt::format("there is no GPU {}: the driver has {}, numbered from 0", gpu, gpus.gpus.size()));
+  // Minor versions are compatible: a driver for 13.0 serves a runtime of 13.1.
+  const int driver = version_number(gpus.driver_version);
+  if (module.loaded && driver > 0 && driver / 1000 < module.runtime_version / 1000)
+    reasons.push_back(fmt::format("the NVIDIA driver serves CUDA up to {}, the GPU module was built with {}: update the driver, or build "
+                                  "ulpscope with a CUDA Toolkit {}",
+                                  gpus.driver_version, version_text(module.runtime_version), driver / 1000));
+  return reasons;
+}
+
+std::unique_ptr<Device> make_device(const std::string& which, int threads) {
+  const DeviceChoice choice = parse_device(which);
+  const auto cpu = [threads] { return make_cpu_device({.threads = threads, .instruction_set = {}}); };
+  if (!choice.automatic && !choice.gpu) return cpu();
+  const std::vector<std::string> reasons = why_no_gpu(find_gpus(this_system()), cuda_module().state(), choice.gpu.value_or(0));
+  if (reasons.empty()) return cuda_module().make_device(choice.gpu.value_or(0));
+  if (choice.automatic) return cpu();
+  throw UsageError(fmt::format("run.device = \"{}\" cannot be used: {} (ulpscope devices says more; \"cpu\" runs everywhere)", which,
+                               fmt::join(reasons, "; ")));
+}
+
+const char* name(HowItRuns how) {
+  switch (how) {
+    case HowItRuns::native: return "native";
+    case HowItRuns::no_effect: return "no effect";
+    case HowItRuns::emulated: return "emulated";
+  }
+  return "";
+}
+
+HowItRuns on_gpu(const engine::Mode& mode, int major, int minor) {
+  const int capability = major * 10 + minor;
+  if (mode.lower == Format::bf16 && capability < 80) return HowItRuns::emulated;
+  if (mode.lower == Format::fp16 && capability < 70) return HowItRuns::emulated;
+  if (mode.lower == Format::fp32 && mode.tf32 && capability < 80) return HowItRuns::no_effect;
+  return HowItRuns::native;
+}
+
+}  // namespace ulpscope::profiler

@@ -1,0 +1,96 @@
+#include "profiler/trace/cupti/cupti_module.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "kernels/cuda_module.h"
+
+namespace ulpscope::profiler {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* module_file = "libulpscope_cupti.so";
+constexpr const char* library = "libcupti.so." ULPSCOPE_CUPTI_MAJOR;
+
+std::string last_error() {
+  const char* const error = dlerror();
+  return error == nullptr ? "unknown reason" : error;
+}
+
+/// By the loader's own search, then in the folders. RTLD_GLOBAL, so that the module finds it by name. Empty: it is there now.
+std::string open_library(const std::string& name, const std::vector<std::string>& folders) {
+  if (dlopen(name.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr) return {};
+  std::string why = last_error();
+  for (const std::string& folder : folders) {
+    const std::string file = folder + "/" + name;
+    std::error_code ignored;
+    if (!fs::exists(file, ignored)) continue;
+    if (dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr) return {};
+    why = last_error();
+  }
+  return why;
+}
+
+}  // namespace
+
+CuptiPlaces cupti_places() {
+  CuptiPlaces places;
+  if (const char* named = std::getenv("ULPSCOPE_CUPTI_MODULE"); named != nullptr && *named != '\0') {
+    places.modules = {named};
+  } else {
+    std::error_code ignored;
+    const fs::path program = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+    places.modules = {(program / module_file).string(), (program / ".." / "lib" / "ulpscope" / module_file).string()};
+  }
+  places.libraries = cuda_places().libraries;
+  for (const char* home : {"CUDA_HOME", "CUDA_PATH"})
+    if (const char* folder = std::getenv(home); folder != nullptr && *folder != '\0')
+      places.libraries.push_back(std::string(folder) + "/extras/CUPTI/lib64");
+  places.libraries.push_back("/usr/local/cuda/extras/CUPTI/lib64");
+  return places;
+}
+
+CuptiModule::CuptiModule(const CuptiPlaces& places) {
+  std::string path;
+  for (const std::string& file : places.modules) {
+    std::error_code ignored;
+    if (path.empty() && fs::exists(file, ignored)) path = file;
+  }
+  if (path.empty()) {
+    problem_ = fmt::format("this installation cannot trace kernels ({} is not there): build where CUPTI's headers and library are (CUDA "
+                           "Toolkit), or name the module in ULPSCOPE_CUPTI_MODULE", module_file);
+    return;
+  }
+  if (const std::string why = open_library(library, places.libraries); !why.empty()) {
+    problem_ = fmt::format("kernels cannot be traced without {}, which was not found ({}): install CUPTI of CUDA {} (or pip install "
+                           "nvidia-cuda-cupti), or name its folder in ULPSCOPE_CUDA_LIBRARIES", library, why, ULPSCOPE_CUPTI_MAJOR);
+    return;
+  }
+  void* const module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (module == nullptr) {
+    problem_ = fmt::format("kernels cannot be traced: {} cannot be loaded: {}", path, last_error());
+    return;
+  }
+  const auto facts = reinterpret_cast<const CuptiModuleFacts* (*)()>(dlsym(module, cupti_module_symbol));
+  if (facts == nullptr) {
+    problem_ = fmt::format("kernels cannot be traced: {} is not a module of ulpscope, it has no {}", path, cupti_module_symbol);
+    return;
+  }
+  if (facts()->interface != cupti_module_interface) {
+    problem_ = fmt::format("kernels cannot be traced: {} belongs to another version of ulpscope (interface {}, this is {}): install both "
+                           "from the same build", path, facts()->interface, cupti_module_interface);
+    return;
+  }
+  source_ = facts()->source();
+}
+
+const CuptiModule& cupti_module() {
+  static const CuptiModule module;
+  return module;
+}
+
+}  // namespace ulpscope::profiler

@@ -1,0 +1,34 @@
+// The trace of one run: what the runner says of it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "kernels/device.h"
+#include "profiler/trace/kernel_trace.h"
+
+namespace ulpscope::profiler {
+
+class RunTrace {
+ public:
+  /// On a GPU through the CUPTI of this process, if there is one; on a CPU it does nothing. The run goes from step `first` to before
+  /// `end`. All must outlive it.
+  RunTrace(Device& device, engine::Topics& topics, Faults& faults, std::int64_t first, std::int64_t end);
+
+  /// Then the clock of the host tells how long launching a node took, not how long it ran: node_timing is this trace's to fill.
+  bool of_gpu() const { return gpu_; }
+  /// After the last step. Start times of kernels count from `run_begin`.
+  void record(const Sink& sink, reports::RunId run, std::chrono::steady_clock::time_point run_begin);
+
+ private:
+  bool gpu_ = false;
+  std::string problem_;   ///< why there is no trace
+  std::unique_ptr<KernelTrace> trace_;
+};
+
+/// Which steps of a run are traced: ten, from its fourth on; in short runs sooner.
+TraceWindow trace_window(std::int64_t first, std::int64_t end);
+
+}  // namespace ulpscope::profiler

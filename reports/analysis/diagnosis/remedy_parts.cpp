@@ -1,0 +1,112 @@
+#include "reports/analysis/diagnosis/remedy_parts.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "reports/analysis/diagnosis/words.h"
+
+namespace ulpscope::reports {
+namespace {
+
+/// What reads the result and would store it (or make of it what is as large) in 16 bits: up to four, or the next norm.
+std::vector<std::string> also_in_fp32(const PlanView& plan, const PlanNode& from) {
+  std::vector<std::string> names;
+  std::vector<const PlanNode*> open{&from};
+  for (std::size_t i = 0; i < open.size() && names.size() < 4; ++i)
+    for (const TensorId output : open[i]->outputs)
+      for (const std::size_t reader : plan.readers(output)) {
+        const PlanNode& node = plan.nodes()[reader];
+        if (node.record.phase != Phase::forward || node.outputs.empty() || is_norm(node) || names.size() >= 4) continue;
+        if (std::find(open.begin(), open.end(), &node) != open.end()) continue;
+        const bool narrow = is_16bit(plan.format(node.outputs.front()));
+        if (is_view_or_cast(node)) open.push_back(&node);
+        else if (narrow) names.push_back(node.record.name);
+      }
+  return names;
+}
+
+}  // namespace
+
+const Fact* find(const Cause& cause, const char* key) {
+  const auto found = std::find_if(cause.facts.begin(), cause.facts.end(), [&](const Fact& f) { return f.key == key; });
+  return found == cause.facts.end() ? nullptr : &*found;
+}
+
+const PlanNode* model_node(const PlanView& plan, std::string name) {
+  for (;;) {
+    const PlanNode* node = plan.node(name);
+    if (node != nullptr && node->record.phase == Phase::forward)
+      return node->record.operation == "scale_loss" ? nullptr : node;
+    const std::size_t dot = name.rfind('.');
+    if (dot == std::string::npos) return nullptr;
+    name.resize(dot);
+  }
+}
+
+Remedy keep_fp32(const Evidence& e, const Cause& cause, const char* change) {
+  // The key takes operations of the model alone: casts and the backward pass go with them.
+  const PlanNode* made_by = model_node(e.plan(), cause.node);
+  std::vector<std::string> names;
+  if (made_by != nullptr && made_by->record.name == cause.node) names = also_in_fp32(e.plan(), *made_by);
+  if (made_by != nullptr && made_by->record.operation == "cast") {
+    const PlanNode* source = made_by->inputs.empty() || !made_by->inputs.front()
+                                 ? nullptr
+                                 : e.plan().producer(e.plan().uncast(*made_by->inputs.front()));
+    if (source == nullptr) names = also_in_fp32(e.plan(), *made_by);
+    else names = {source->record.name};
+  } else if (made_by != nullptr) {
+    names.insert(names.begin(), made_by->record.name);
+  }
+  const std::string node = fmt::format("{}", fmt::join(names, ","));
+  return {.cost = 2,
+          .change =
+              change != nullptr ? change : fmt::format("keep {} (and what reads it up to the next norm) in fp32", cause.node),
+          .ulpscope = node.empty() ? "" : fmt::format("train.keep_fp32={}", node),
+          .settings = "PyTorch: with torch.autocast(\"cuda\", enabled=False): around it, inputs .float()",
+          .mend = "keep_fp32"};
+}
+
+Remedy use_bf16() {
+  return {
+      .cost = 3,
+      .change =
+          "train in bf16: fp32's range, no loss scaler; 8 times coarser steps than fp16; needs compute capability 8.0",
+      .ulpscope = "run.modes=bf16",
+      .settings =
+          "Hugging Face: bf16=True, fp16=False; PyTorch: torch.autocast(\"cuda\", dtype=torch.bfloat16), no "
+          "GradScaler; DeepSpeed: \"bf16\": {\"enabled\": true}",
+      .mend = "bf16"};
+}
+
+Remedy scale_to(const Evidence& e, double scale) {
+  const std::string policy = e.setting("scaler.policy");
+  const bool fixed = policy == "none" || policy == "fixed";
+  const bool pure = e.run().mode == "fp16_pure" && e.numeric_setting("scale_pure").value_or(0.0) == 0.0;
+  return {.cost = 0,
+          .change = fmt::format("{} a loss scale of {}{}", fixed ? "use" : "begin with", scale_amount(scale),
+                                pure ? " (fp16_pure scales its loss with train.scale_pure=true alone: set that, too)" : ""),
+          .ulpscope = fmt::format("train.scaler.{}={}", fixed ? "fixed" : "init", scale),
+          .settings = fmt::format("PyTorch: torch.amp.GradScaler(\"cuda\", init_scale={}); DeepSpeed: \"fp16\": "
+                                  "{{\"initial_scale_power\": {:g}}}",
+                                  scale, std::log2(scale)),
+          .mend = "scale"};
+}
+
+Remedy config(int cost, std::string change, std::string key, std::string settings, std::string mend) {
+  return {.cost = cost,
+          .change = std::move(change),
+          .ulpscope = std::move(key),
+          .settings = std::move(settings),
+          .mend = std::move(mend)};
+}
+
+Remedy lower_rate(const Fact& rate) {
+  return config(1, "look at the data of that step, and try a lower learning rate or a warm-up",
+                fmt::format("train.lr={:.3g}", 0.1 * rate.value.value_or(0.0)), "Hugging Face: learning_rate, warmup_steps",
+                "lr");
+}
+
+}  // namespace ulpscope::reports

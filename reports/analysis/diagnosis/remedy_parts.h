@@ -1,0 +1,25 @@
+// What remedies are made of: changes that many causes have in common, with the keys and settings that make them.
+#pragma once
+
+#include <string>
+
+#include "reports/analysis/diagnosis/diagnosis.h"
+#include "reports/analysis/diagnosis/evidence.h"
+
+namespace ulpscope::reports {
+
+/// A fact of the cause by its key; null if there is none.
+const Fact* find(const Cause& cause, const char* key);
+
+/// The operation of the forward pass that a node is named after: "y" of y.dweight, the cast "w.fp16" of w.fp16.d0.cast.
+const PlanNode* model_node(const PlanView& plan, std::string name);
+
+/// The cause's operation in fp32, with what reads it up to the next norm. Its key is empty if no operation of the model is behind it.
+Remedy keep_fp32(const Evidence& evidence, const Cause& cause, const char* change = nullptr);
+Remedy use_bf16();
+/// A scaler that moves its scale begins there; with another policy (or none) the scale is fixed.
+Remedy scale_to(const Evidence& evidence, double scale);
+Remedy lower_rate(const Fact& rate);
+Remedy config(int cost, std::string change, std::string key, std::string settings, std::string mend);
+
+}  // namespace ulpscope::reports

@@ -1,0 +1,112 @@
+#include "reports/analysis/diagnosis/run_away.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "reports/analysis/diagnosis/injections.h"
+#include "reports/analysis/diagnosis/words.h"
+
+namespace ulpscope::reports {
+namespace {
+
+constexpr double jump = 2.0;           ///< times the least loss so far: above it by its own magnitude
+constexpr double near_zero = 1e-6;     ///< a loss that says nothing of how large it is: 1 stands in for it
+constexpr double other_data = 8.0;     ///< times what an input held before
+constexpr double grown = 100.0;        ///< times the first loss
+constexpr std::int64_t steadily = 4;   ///< rises, of which that many come before a cause
+
+/// An input that is far larger in an observed step from `step` on than in those before: its name and by what factor.
+std::pair<std::string, double> changed_data(const Evidence& e, std::int64_t step) {
+  std::map<TensorId, double> before;
+  for (const ObservedStep& observed : e.observed())
+    for (const auto& [id, stat] : observed.all) {
+      const TensorRecord* record = e.plan().tensor(id);
+      if (record == nullptr || record->node || record->role != TensorRole::input || stat.greatest <= 0.0) continue;
+      if (observed.step < step)
+        before[id] = std::max(before[id], stat.greatest);
+      else if (before[id] > 0.0 && stat.greatest >= other_data * before[id])
+        return {record->name, stat.greatest / before[id]};
+    }
+  return {};
+}
+
+/// The step before the first that more than doubles the least loss so far.
+const StepRecord* before_jump(const Evidence& e) {
+  double least = HUGE_VAL;
+  for (std::size_t i = 0; i + 1 < e.steps().size(); ++i) {
+    const Number now = e.steps()[i].loss, next = e.steps()[i + 1].loss;
+    if (now && std::isfinite(*now)) least = std::min(least, *now);
+    const double size = std::abs(least) < near_zero ? 1.0 : std::abs(least);   // it may be negative
+    if (next && std::isfinite(*next) && least < HUGE_VAL && *next - least >= (jump - 1.0) * size) return now ? &e.steps()[i] : nullptr;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void tell_run_away(const Evidence& e, Cause& cause) {
+  cause.gravity = Gravity::damage;
+  cause.what = "the loss is finite and has run away";
+  const StepRecord* from = before_jump(e);
+  if (from == nullptr) {
+    cause.what += "; it rises step by step";
+    return;
+  }
+  const StepRecord* to = from + 1;
+  cause.step = to->step;
+  const double last = e.steps().back().loss.value_or(NAN);
+  const bool stays = last - *to->loss <= (jump - 1.0) * std::abs(*to->loss), back = last <= *from->loss;
+  cause.what = fmt::format("the loss {}: {} in step {}, {} in step {}, {} in the last{}", stays ? "jumps" : "has run away",
+                           amount(*from->loss), shown(from->step), amount(*to->loss), shown(to->step), amount(last),
+                           back    ? "; it came back below where it was"
+                           : stays ? "; it does not grow on from there"
+                                   : "");
+  if (back) cause.gravity = Gravity::note;
+  for (const Injection& one : injections(e)) {
+    if (one.step < from->step || one.step > to->step) continue;
+    cause.gravity = Gravity::note;
+    cause.what += fmt::format("; the experiment file sets {} to {} in step {} ([[inject]])", one.target(), one.number,
+                              shown(one.step));
+    cause.facts.push_back(fact("injected", "injected", fmt::format("{} = {}", one.value, one.number)));
+    return;
+  }
+  if (const auto [data, factor] = changed_data(e, to->step); !data.empty()) {
+    cause.gravity = Gravity::note;
+    cause.what += fmt::format("; the data changed there: {} holds {:.3g} times what it held before", data, factor);
+    cause.facts.push_back(fact("sudden_data", "other data", factor, fmt::format("{}: {:.3g} times", data, factor)));
+    return;
+  }
+  if (stays && !back) cause.what += ": other data look like this, or a learning rate that is too large";
+  if (const Number rate = from->learning_rate) {
+    cause.what += fmt::format("; the learning rate was {}", amount(*rate));
+    cause.facts.push_back(fact("learning_rate", "learning rate", *rate, amount(*rate)));
+  }
+  if (e.observed_step(to->step) == nullptr)
+    cause.what += fmt::format("; step {} was not observed, so nothing more is known of it", shown(to->step));
+}
+
+void add_divergence(const Evidence& e, Cause& cause) {
+  if (cause.gravity != Gravity::fatal || cause.phase != "forward" || !cause.step || !injections(e).empty()) return;
+  if (cause.kind != Kind::activation_too_large && cause.kind != Kind::weight_too_large) return;
+  const StepRecord* first = nullptr;
+  const StepRecord* last = nullptr;
+  std::int64_t rises = 0;
+  for (const StepRecord& step : e.steps()) {
+    if (step.step >= *cause.step || !step.loss || !std::isfinite(*step.loss)) continue;
+    if (last != nullptr && *step.loss > *last->loss) ++rises;
+    if (first == nullptr) first = &step;
+    last = &step;
+  }
+  if (first == nullptr || *first->loss <= 0.0 || *last->loss < grown * *first->loss || rises < steadily) return;
+  cause.what += fmt::format("; before that the loss grew from {} in step {} to {} in step {}: the training diverges",
+                            amount(*first->loss), shown(first->step), amount(*last->loss), shown(last->step));
+  if (const Number rate = last->learning_rate) {
+    cause.what += fmt::format(", at a learning rate of {}", amount(*rate));
+    cause.facts.push_back(fact("learning_rate", "learning rate", *rate, amount(*rate)));
+  }
+}
+
+}  // namespace ulpscope::reports

@@ -1,0 +1,86 @@
+// Whole training steps with the kernels of GPUs, on the emulated grid and on the GPU that ULPSCOPE_TEST_GPU names, beside the CPU's. Products add up in another order there, so
+// losses agree within what the mode's formats allow; decisions (skips, scales) are the same.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "engine/train/trainer.h"
+#include "kernels/ops/rounding_counts.h"
+#include "tests/engine/support/list_dataset.h"
+#include "tests/engine/support/model_batches.h"
+#include "tests/kernels/emulated/emulated_device.h"
+#include "tests/kernels/gpu_device.h"
+
+namespace ulpscope::engine {
+namespace {
+
+using testing::model_batches;
+using testing::named_models;
+using testing::NamedModel;
+
+constexpr std::int64_t batch = 2;
+constexpr int steps = 3;
+
+struct Course {
+  std::vector<StepResult> steps;
+  std::map<std::string, std::int64_t> counted;   ///< elements, by value, of the observed step
+  double evaluation = 0.0;
+};
+
+Course train(const ModelConfig& model, const char* mode, Device& device, float first_scale) {
+  TrainConfig config;
+  config.batch = batch;
+  config.schedule.learning_rate = 1e-3;
+  config.evaluation_batches = 1;
+  scaling::PytorchScaler scaler;
+  scaler.initial_scale = first_scale;
+  config.scaler = scaler;
+  const testing::ListDataset data(model_batches(model, batch, 2));
+  Topics topics;
+  Course course;
+  Trainer t(device, data, TrainerSetup{model, find_mode(mode), config, 3}, topics);
+  const Subscription on_tensor = topics.tensor.subscribe([&](const TensorEvent& e) {
+    if (e.inner || e.attempt != 0) return;
+    // What is computed again to save memory depends on the kernels' workspace.
+    const std::string& name = t.plan().graph.value(e.value).name;
+    if (!name.ends_with(".again")) course.counted[name] += e.counts->elements;
+  });
+  t.observe(Observation{[](const Node&) { return true; }, [](std::int64_t iteration) { return iteration == 1; }, {}, false});
+  for (int i = 0; i < steps; ++i) course.steps.push_back(t.step());
+  course.evaluation = t.evaluate().loss;
+  return course;
+}
+
+void expect_as_on_the_cpu(const ModelConfig& model, Device& device) {
+  SCOPED_TRACE(device.description().name);
+  // Of the loss: some units in the last place of what is multiplied, since roundings may fall otherwise.
+  const std::map<std::string, float> tolerance = {{"fp32", 2e-6f}, {"fp16", 2e-3f}, {"bf16", 1.6e-2f}};
+  for (const auto& [mode, most] : tolerance) {
+    const Course cpu = train(model, mode.c_str(), *make_cpu_device({2, ""}), 0x1p20f);
+    const Course gpu = train(model, mode.c_str(), device, 0x1p20f);
+    for (std::size_t i = 0; i < cpu.steps.size(); ++i) {
+      EXPECT_NEAR(gpu.steps[i].loss, cpu.steps[i].loss, most * std::fabs(cpu.steps[i].loss)) << mode << ", step " << i;
+      EXPECT_EQ(gpu.steps[i].skipped, cpu.steps[i].skipped) << mode << ", step " << i;
+      EXPECT_EQ(gpu.steps[i].next_loss_scale, cpu.steps[i].next_loss_scale) << mode << ", step " << i;
+      if (cpu.steps[i].finite) {
+        EXPECT_NEAR(gpu.steps[i].gradient_norm, cpu.steps[i].gradient_norm, 20 * most * cpu.steps[i].gradient_norm) << mode << ", step " << i;
+      }
+    }
+    EXPECT_NEAR(gpu.evaluation, cpu.evaluation, static_cast<double>(most) * std::fabs(cpu.evaluation)) << mode;
+    EXPECT_EQ(gpu.counted, cpu.counted) << mode << ": the same values are looked at";
+    EXPECT_GT(gpu.counted.size(), 20u);
+  }
+}
+
+class EmulatedGrid : public ::testing::TestWithParam<NamedModel> {};
+
+TEST_P(EmulatedGrid, TrainsAsTheCpuDoes) {
+  expect_as_on_the_cpu(GetParam().model, *test::make_emulated_device());
+  if (Device* const gpu = test::gpu_device()) expect_as_on_the_cpu(GetParam().model, *gpu);
+}
+
+INSTANTIATE_TEST_SUITE_P(Named, EmulatedGrid, ::testing::ValuesIn(named_models()), [](const auto& each) { return each.param.name; });
+
+}  // namespace
+}  // namespace ulpscope::engine

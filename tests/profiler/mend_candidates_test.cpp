@@ -1,0 +1,204 @@
+// Changes by what asks for them: scales, learning rates, decays, micro-batches, clamps, epsilons; and trials that train nothing.
+#include <gmock/gmock.h>
+#include <sqlite3.h>
+
+#include "kernels/error.h"
+#include "tests/profiler/support/mend_fixture.h"
+
+namespace ulpscope::profiler {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class MendCandidates : public MendFixture {
+ protected:
+  static int tried(const MendsOfRun& run, const std::string& kind) {
+    return static_cast<int>(std::count_if(run.trials.begin(), run.trials.end(), [&](const MendTrial& t) { return t.record.kind == kind; }));
+  }
+};
+
+TEST_F(MendCandidates, ATrialThatStillSearchesItsScaleGoesOn) {
+  const MendTrial& kept = trial(mended(from_case("01", "fp16")), "keep_fp32");   // whose one step is skipped at 65536
+  EXPECT_EQ(kept.record.status, MendStatus::verified) << told(mends_.runs.front());
+  EXPECT_THAT(kept.record.how_run, HasSubstr("steps 1 to 21 of 1 planned: the first ones only lowered the loss scale"));
+}
+
+TEST_F(MendCandidates, ATrialThatTrainsNothingIsNotVerified) {
+  // In fp32 the activation fits; its gradient at 2^40 does not, and the one step is skipped.
+  const MendsOfRun& run = mended(from_case("01", "fp16", {"train.scaler.init=1099511627776"}));
+  const MendTrial& kept = trial(run, "keep_fp32");
+  EXPECT_EQ(kept.record.status, MendStatus::refuted) << told(run);
+  EXPECT_THAT(kept.why, HasSubstr("all 21 steps were skipped: nothing was trained"));
+  expect(run, "bf16", MendStatus::verified);
+}
+
+/// Gradients of 1e-8, which a scale of 1 loses, and 2000 in step 25 alone, beside a loss that hardly moves.
+std::string late(const std::string& observe) {
+  std::string steps = "1e-8";
+  for (int i = 1; i < 24; ++i) steps += ", 1e-8";
+  return "model = {kind = 'graph', loss = 'loss'}\n"
+         "train = {steps = 40, optimizer = 'sgd', momentum = 0.0, weight_decay = 0.0, lr = 0.0, clip = 0.0, scaler = {fixed = 1}}\n"
+         "run = {modes = ['fp16']}\nobserve = {" + observe + "}\n"
+         "node = [{name = 'x', op = 'input', values = [[1.0]]}, {name = 'f', op = 'input', steps = [" + steps + ", 2000.0, 1e-8]},\n"
+         "{name = 'w', op = 'parameter', init = [[0.25]]}, {name = 'c', op = 'constant', init = 1e5},\n"
+         "{name = 'y', op = 'linear', inputs = ['x', 'w']}, {name = 'p', op = 'mul', inputs = ['y', 'f']},\n"
+         "{name = 's', op = 'sum', inputs = 'p'}, {name = 'loss', op = 'add', inputs = ['s', 'c']}]\n";
+}
+
+TEST_F(MendCandidates, AFixedScaleIsRunAsFarAsTheRecordingGoes) {
+  const std::string toml = late("every = 100");
+  const MendsOfRun& run = mended(from_text(toml));
+  const MendTrial& fixed = trial(run, "scale");
+  EXPECT_EQ(fixed.record.status, MendStatus::refuted) << told(run);
+  EXPECT_THAT(fixed.why, HasSubstr("1 of 40 steps overflow at it and are skipped, step 25 first"));
+  EXPECT_THAT(fixed.record.how_run, HasSubstr("steps 1 to 40 of 40"));
+}
+
+TEST_F(MendCandidates, AFixedScaleHasRoomForEveryRecordedRange) {
+  const MendsOfRun& run = mended(from_text(late("every = 100, ranges = true")));
+  const MendTrial& fixed = trial(run, "scale_fixed");
+  EXPECT_EQ(fixed.record.status, MendStatus::verified) << told(run);
+  EXPECT_THAT(fixed.record.change, HasSubstr("inside the window of all observed steps ("));
+  EXPECT_THAT(fixed.record.change, HasSubstr(" to 32)")) << "2000 x 32 fits, 2000 x 64 does not";
+  EXPECT_THAT(fixed.record.how_run, HasSubstr("steps 1 to 40 of 40"));
+}
+
+TEST_F(MendCandidates, ALowerRateForWhatDivergesInFp32) {
+  // w <- w - lr 2 w: at 3 it grows by 5 a step, at 1.5 by 2; at 0.375 it falls to a quarter.
+  const MendsOfRun& run = mended(from_text("model = {kind = 'graph', loss = 'loss'}\n"
+                                            "train = {steps = 30, optimizer = 'sgd', momentum = 0.0, weight_decay = 0.0, clip = 0.0, lr = 3.0, schedule = 'constant'}\n"
+                                            "run = {modes = ['fp32']}\n"
+                                            "node = [{name = 'x', op = 'input', values = [[1.0]]}, {name = 't', op = 'input', values = [[0.0]]},\n"
+                                            "{name = 'w', op = 'parameter', init = [[0.5]]}, {name = 'y', op = 'linear', inputs = ['x', 'w']},\n"
+                                            "{name = 'loss', op = 'mse_loss', inputs = ['y', 't']}]\n"));
+  expect(run, "lr", MendStatus::refuted, "1.5 (1/2 of 3)");
+  expect(run, "lr", MendStatus::verified, "0.375 (1/8 of 3)");
+  EXPECT_EQ(tried(run, "lr"), 2) << "the first that helps ends it\n" << told(run);
+  EXPECT_THAT(trial(run, "lr", "1/8").record.change, HasSubstr("changes the training"));
+  EXPECT_EQ(tried(run, "fp32"), 0) << "it is in fp32";
+}
+
+TEST_F(MendCandidates, ADecayThatActs) {
+  const std::string toml =
+      "model = {kind = 'graph', loss = 'loss'}\n"
+      "train = {steps = 3, weight_decay = 0.1, clip = 0.0, lr = 0.01, schedule = 'constant'}\nrun = {modes = ['bf16_pure']}\n"
+      "node = [{name = 'c', op = 'constant', init = [3.0, 4.0]}, {name = 'w', op = 'parameter', init = [0.25, 0.25]},\n"
+      "{name = 'y', op = 'mul', inputs = ['c', 'w']}, {name = 'loss', op = 'sum', inputs = 'y'}]\n";
+  const MendsOfRun& run = mended(from_text(toml));
+  EXPECT_THAT(run.faults, ElementsAre(HasSubstr("weight_decay_lost"))) << told(run);
+  // Half an ulp is 2^-9 of the weight: 0.01 x 0.4 is twice that, in two digits.
+  const MendTrial& decay = trial(run, "weight_decay", "0.4 instead of 0.1");
+  EXPECT_EQ(decay.record.status, MendStatus::verified) << told(run);
+  EXPECT_THAT(decay.record.change, HasSubstr("changes the training"));
+  expect(run, "update_rounding", MendStatus::verified, "Kahan");
+  expect(run, "update_rounding", MendStatus::verified, "stochastically");
+  expect(run, "master_weights", MendStatus::verified);
+}
+
+TEST_F(MendCandidates, AHigherRateForUpdatesThatAreLost) {
+  const MendsOfRun& run = mended(from_case("23", "bf16_pure"));
+  const MendTrial& rate = trial(run, "lr", "at which updates land");
+  EXPECT_EQ(rate.record.status, MendStatus::verified) << told(run);
+  EXPECT_THAT(rate.ulpscope, HasSubstr("train.lr=0.00"));
+}
+
+TEST_F(MendCandidates, ShorterSumsInMoreMicroBatches) {
+  // ln 256 = 5.545 for each of 16384 samples is 90852, of 8192 45426.
+  Experiment experiment = from_text("model = {kind = 'mlp', context = 2, embedding = 2, width = 4, layers = 1}\ndata = {path = 'text.txt'}\n"
+                                    "train = {steps = 1, batch = 16384, lr = 0.0, scaler = {init = 256}}\nrun = {modes = ['fp16']}\n"
+                                    "override = [{nodes = 'loss', accumulate = 'lower', order = 'pairwise'}]\n");
+  const MendsOfRun& run = mended(experiment);
+  const MendTrial& parts = trial(run, "micro_batches", "2 micro-batches of 8192 instead of 1 of 16384");
+  EXPECT_EQ(parts.record.status, MendStatus::verified) << told(run);
+  EXPECT_EQ(tried(run, "micro_batches"), 1);
+  EXPECT_TRUE(parts.record.memory_delta_bytes.has_value());
+}
+
+TEST_F(MendCandidates, FewerMicroBatchesForASumThatSticks) {
+  const MendsOfRun& run = mended(from_text("model = {kind = 'mlp', context = 2, embedding = 2, width = 4, layers = 1}\ndata = {path = 'text.txt'}\n"
+                                            "train = {steps = 1, batch = 1, micro_batches = 512, accumulator_format = 'bf16'}\nrun = {modes = ['bf16']}\n"));
+  EXPECT_THAT(run.faults, testing::AllOf(testing::SizeIs(3), testing::Each(HasSubstr("sum_stuck")))) << told(run);   // of four; the fourth is counted
+  expect(run, "accumulator_fp32", MendStatus::verified);
+  EXPECT_GE(tried(run, "micro_batches"), 1) << told(run);
+}
+
+TEST_F(MendCandidates, AClampIsSaidToChangeTheResult) {
+  const MendsOfRun& run = mended(from_case("01", "fp16"));
+  const MendTrial& clamp = trial(run, "clamp");
+  EXPECT_EQ(clamp.record.status, MendStatus::verified) << told(run);
+  EXPECT_THAT(clamp.record.change, HasSubstr("changes the result"));
+  EXPECT_THAT(clamp.ulpscope, HasSubstr("[[rewrite]] kind = \"clamp\", nodes = \"layer2.linear\", limit = 65504"));
+  EXPECT_THAT(run.verdict, testing::Not(HasSubstr("clamp"))) << "what keeps the result comes first";
+}
+
+TEST_F(MendCandidates, TheEpsilonOfANorm) {
+  // A row of zeros: 0 / sqrt(0 + 0).
+  const MendsOfRun& run = mended(from_text(std::string(one_step) +
+                                            "node = [{name = 'x', op = 'input', values = [[0.0, 0.0], [1.0, 2.0]]},\n"
+                                            "{name = 'gain', op = 'parameter', init = [1.0, 1.0]},\n"
+                                            "{name = 'norm', op = 'rms_norm', inputs = ['x', 'gain'], epsilon = 0.0},\n"
+                                            "{name = 'loss', op = 'mean', inputs = 'norm'}]\n"));
+  const MendTrial& epsilon = trial(run, "epsilon", "raise the epsilon of norm to 1e-05");
+  EXPECT_EQ(epsilon.record.status, MendStatus::verified) << told(run);
+  EXPECT_THAT(epsilon.ulpscope, HasSubstr("epsilon = 1e-05 in node 'norm'"));
+}
+
+TEST_F(MendCandidates, TheEpsilonThatAConstantIs) {
+  // 1e-8 is 0 in fp16: x / (x x + 0) of x = 0.
+  const MendsOfRun& run = mended(from_text(std::string(one_step) +
+                                            "override = [{nodes = 'd', compute = 'fp16', output = 'fp16'}]\n"
+                                            "node = [{name = 'x', op = 'input', values = [0.0, 1.0]}, {name = 'w', op = 'parameter', init = [1.0, 1.0]},\n"
+                                            "{name = 'a', op = 'mul', inputs = ['x', 'w']}, {name = 'eps', op = 'constant', init = [1e-8]},\n"
+                                            "{name = 'square', op = 'mul', inputs = ['a', 'a']}, {name = 'above', op = 'add', inputs = ['square', 'eps']},\n"
+                                            "{name = 'd', op = 'div', inputs = ['a', 'above']}, {name = 'loss', op = 'mean', inputs = 'd'}]\n"));
+  expect(run, "epsilon", MendStatus::verified, "raise the constant 'eps' to 1e-05");
+}
+
+TEST_F(MendCandidates, AnEpsilonWhereThereIsNone) {
+  const MendsOfRun& run = mended(from_text(std::string(one_step) +
+                                            "node = [{name = 'x', op = 'input', values = [0.0, 1.0]}, {name = 'w', op = 'parameter', init = [1.0, 1.0]},\n"
+                                            "{name = 'a', op = 'mul', inputs = ['x', 'w']}, {name = 'l', op = 'log', inputs = 'a'},\n"
+                                            "{name = 'loss', op = 'mean', inputs = 'l'}]\n"));
+  const MendTrial& epsilon = trial(run, "epsilon", "add 1e-05 to what l takes: changes the result");
+  EXPECT_EQ(epsilon.record.status, MendStatus::verified) << told(run);
+}
+
+TEST_F(MendCandidates, QueriesKeysAndValuesAreKeptTogether) {
+  // Attention refuses keys of another format than the queries'.
+  Experiment experiment = from_text("model = {kind = 'llama', context = 16, width = 16, layers = 1, heads = 4, kv_heads = 2, hidden = 32, tied = false}\n"
+                                    "data = {path = 'text.txt'}\ntrain = {steps = 1, epsilon = 0.0001, weight_decay = 0.0, lr = 0.001}\nrun = {modes = ['fp16_pure']}\n");
+  const MendsOfRun& run = mended(experiment);
+  const MendTrial& kept = trial(run, "keep_fp32");
+  EXPECT_NE(kept.record.change, "keep  in fp32");
+  EXPECT_NE(kept.record.status, MendStatus::not_tried) << told(run);
+  EXPECT_FALSE(kept.nodes.empty());
+  expect(run, "scale", MendStatus::verified);
+  EXPECT_THAT(trial(run, "scale").ulpscope, HasSubstr("train.scale_pure=true")) << "without it a scale does nothing here";
+}
+
+TEST_F(MendCandidates, AFileThatCannotTakeResultsIsRefusedBeforeAnyTrial) {
+  const std::string file = record(from_case("01", "fp16"));
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(file.c_str(), &database), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(database, "drop table completeness", nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(database);
+  int said = 0;
+  try {
+    mend(file, {}, nullptr, [&](const std::string&) { ++said; });
+    FAIL() << "its table is gone";
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("completeness"));
+  }
+  EXPECT_EQ(said, 0);
+}
+
+TEST_F(MendCandidates, ARunThatTrainedNothingYetIsToldSo) {
+  mended(from_text("model = {kind = 'graph', loss = 'loss'}\ntrain = {steps = 2, optimizer = 'sgd', lr = 0.0, scaler = {init = 1e30}}\nrun = {modes = ['fp16']}\n"
+                   "node = [{name = 'x', op = 'input', values = [[1.0]]}, {name = 'w', op = 'parameter', init = [[0.5]]},\n"
+                   "{name = 'y', op = 'linear', inputs = ['x', 'w']}, {name = 'loss', op = 'sum', inputs = 'y'}]\n"));
+  EXPECT_THAT(notes_, ElementsAre(HasSubstr("train.scaler.init")));
+}
+
+}  // namespace
+}  // namespace ulpscope::profiler
