@@ -74,6 +74,15 @@ reports::ExperimentRecord experiment_record(const Experiment& experiment, const 
   return record;
 }
 
+void add_kernel_choices(reports::RunRecord& record, const Device& device) {
+  const auto choices = device.kernel_choices();
+  if (choices.empty()) return;
+  nlohmann::json all = nlohmann::json::parse(record.kernel_choices_json, nullptr, false);
+  if (!all.is_object()) all = nlohmann::json::object();
+  for (const auto& [what, choice] : choices) all["chosen"][what] = choice;
+  record.kernel_choices_json = json_text(all);
+}
+
 reports::RunRecord run_record(const Experiment& experiment, const RunInfo& run, const Device& device,
                               const engine::Dataset& dataset, const engine::StepPlan& plan) {
   const DeviceDescription& description = device.description();

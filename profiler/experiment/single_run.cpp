@@ -110,6 +110,7 @@ RunEnd SingleRun::run(const engine::TrainerSetup& setup, RecordedPlan& plan) {
   record_.status = end.status;
   record_.message = end.message;
   record_.ended = utc_now();
+  add_kernel_choices(record_, context_.device);
   faults_.guard("runner", [&] { sink_(record_); });
   if (end.status != RunStatus::interrupted && !broke_off_) {
     context_.writer.flush();   // the end is written down before the checkpoint goes

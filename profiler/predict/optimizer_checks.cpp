@@ -109,7 +109,8 @@ Divisor divisor_of(const PlanFacts& facts, const Updates& u) {
 /// Second moments that are 0 beside an epsilon that is.
 void check_epsilon(const PlanFacts& facts, const Updates& u, FoundFaults& found) {
   const double asked = facts.config().optimizer.epsilon;
-  const auto [beta2, kept, threshold] = divisor_of(facts, u);
+  const Divisor divisor = divisor_of(facts, u);
+  const double beta2 = divisor.beta2, kept = divisor.epsilon, threshold = divisor.threshold;
   std::int64_t zeros = 0, lost = 0, all = 0;
   each_weight(facts, [&](double, double g) {
     ++all;
