@@ -89,9 +89,12 @@ class Rescale {
   }
 
   void give_back(const Node& reader) {
+    if (work_.contains(reader.name) && !own_.contains(reader.name))   // two factors would meet in it, and one be forgotten
+      refuse_rewrite(rewrite_, node_, fmt::format("'{}' reads another node that is rescaled by the same rule: give each a [[rewrite]] of its own", reader.name));
     const bool twice = std::count_if(reader.inputs.begin(), reader.inputs.end(), [&](ValueId v) { return carrying_->contains(v.index); }) > 1;
     if (twice && !one_of(reader, {"add", "sub"}))
       refuse_rewrite(rewrite_, node_, fmt::format("'{}' ({}) reads it twice: it is not proportional to it", reader.name, reader.op->name));
+    own_.insert(reader.name);
     work_[reader.name] = [factor = rewrite_.factor, carrying = carrying_](GraphCopy& copy, const Node& node) {
       std::vector<ValueId> inputs = copy.inputs(node);
       const auto down = [&](std::size_t i) {
@@ -114,6 +117,7 @@ class Rescale {
   const Rewrite& rewrite_;
   Replacements& work_;
   Carrying carrying_;
+  std::set<std::string> own_;   ///< readers that give this factor back
 };
 
 }  // namespace

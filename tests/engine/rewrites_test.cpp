@@ -238,6 +238,18 @@ TEST(Rescale, SaysWhatIsInTheWay) {
   EXPECT_THAT(refusal(network("sum"), of(Kind::rescale, "first", 0.3)), HasSubstr("a power of two below 1"));
 }
 
+/// Two factors that meet in one reader: one of them would be forgotten.
+TEST(Rescale, TwoNodesThatMeetAreRefused) {
+  for (const char* operation : {"add", "mul", "matmul"}) {
+    Graph g;
+    const ValueId x = g.add_input("x", {4, 4}, Format::fp32), w = g.add_input("weight", {4, 4}, Format::fp32);
+    const ValueId a = g.apply("mul", "n.a", {x, w}), b = g.apply("mul", "n.b", {x, w});
+    g.apply("sum", "loss", {g.apply(operation, "m", {a, b})});
+    EXPECT_THAT(refusal(g, of(Kind::rescale, "n.*", 0.25)), HasSubstr("'m' reads another node that is rescaled by the same rule")) << operation;
+    EXPECT_EQ(refusal(g, of(Kind::rescale, "n.a", 0.25)), "") << operation << ": one of them can be";
+  }
+}
+
 TEST(Rewrites, OneAfterTheOther) {
   const Graph g = attention("scale", 0.125);
   std::vector<ValueId> map;
