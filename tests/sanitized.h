@@ -8,3 +8,11 @@
 #else
 #define ULPSCOPE_SANITIZED 0
 #endif
+
+/// Built with clang's thread sanitizer and its OpenMP, whose start maps a file: under a limit of file sizes a program that does
+/// nothing else dies of SIGBUS.
+#if defined(__has_feature)
+#define ULPSCOPE_MAPS_A_FILE_FIRST __has_feature(thread_sanitizer)
+#else
+#define ULPSCOPE_MAPS_A_FILE_FIRST 0
+#endif

@@ -24,7 +24,8 @@ bool carries(const Node& node) {
 }
 
 bool scale_free_norm(const Node& node) {
-  return one_of(node, {"layer_norm", "rms_norm", "batch_norm"}) && node.attributes.number_or("epsilon", 1e-5) == 0.0;
+  // Not batch_norm: its running statistics would keep the factor.
+  return one_of(node, {"layer_norm", "rms_norm"}) && node.attributes.number_or("epsilon", 1e-5) == 0.0;
 }
 
 /// Whether the node is proportional to this input, the others as they are (those of a sum are scaled, too).
@@ -80,7 +81,9 @@ class Rescale {
         continue;
       }
       if (scale_free_norm(*r.node) && r.input == 0) continue;
-      if (one_of(*r.node, {"layer_norm", "rms_norm", "batch_norm"}))
+      if (r.node->op->name == "batch_norm")
+        refuse_rewrite(rewrite_, node_, fmt::format("'{}' (batch_norm) reads it: its running statistics would keep the factor", r.node->name));
+      if (one_of(*r.node, {"layer_norm", "rms_norm"}))
         refuse_rewrite(rewrite_, node_, fmt::format("'{}' ({}) reads it and has an epsilon: it is not free of scale", r.node->name, r.node->op->name));
       if (!proportional(*r.node, r.input))
         refuse_rewrite(rewrite_, node_, fmt::format("'{}' ({}) reads it and is not proportional to it", r.node->name, r.node->op->name));

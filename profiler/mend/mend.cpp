@@ -154,7 +154,7 @@ MendResult mend(const std::string& run_file, const MendOptions& options, const s
     throw UsageError(fmt::format("{}: the data are no longer what they were when it was recorded ({}): trials would not be of the same experiment", run_file, chosen->run.data));
   Patient patient{*chosen, alone(runner.experiment(), *chosen), checkpoint_before(run_file, runner, *chosen), {}, {}};
   patient.around = {scale_limits(reports::RunFileReader(run_file), *chosen), fp32_fails(reports::RunFileReader(run_file), *chosen)};
-  if (shows_beside_fp32(*chosen)) patient.fp32 = fp32_twin(reports::RunFileReader(run_file));
+  if (shows_beside_fp32(*chosen)) patient.fp32 = fp32_twin(reports::RunFileReader(run_file), chosen->run.seed);
   Session session(patient, runner, budget, say);
   const Session::Baseline baseline = session.run_baseline();
   result.interrupted = budget.interrupted();

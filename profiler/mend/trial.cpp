@@ -96,12 +96,14 @@ Trial Trials::run(const Experiment& experiment, const engine::TrainerState* star
   return trial;
 }
 
-std::vector<reports::Record> fp32_twin(const reports::RunFileReader& file) {
+std::vector<reports::Record> fp32_twin(const reports::RunFileReader& file, std::int64_t seed) {
   constexpr reports::RunId id{2};
   constexpr reports::PlanId plan{2};
   std::vector<reports::Record> twin;
   const std::vector<reports::RunRecord> runs = file.runs();
-  const auto found = std::find_if(runs.begin(), runs.end(), [](const reports::RunRecord& run) { return run.mode == "fp32"; });
+  const auto in_fp32 = [](const reports::RunRecord& run) { return run.mode == "fp32"; };
+  auto found = std::find_if(runs.begin(), runs.end(), [&](const reports::RunRecord& run) { return in_fp32(run) && run.seed == seed; });
+  if (found == runs.end()) found = std::find_if(runs.begin(), runs.end(), in_fp32);   // as diagnose does
   if (found == runs.end() || !found->plan) return twin;
   const auto add = [&](auto records, auto&& renumber) {
     for (auto& record : records) {

@@ -60,10 +60,13 @@ void add_steps(ModeTime& mode, const RunFileReader& reader) {
 /// What cannot be, and what does not add up.
 void add_doubts(ModeTime& mode) {
   if (mode.step.value && mode.nodes_sum.value) {
-    mode.between = figure(*mode.step.value - *mode.nodes_sum.value, of_both(mode.step.provenance, mode.nodes_sum.provenance));
-    mode.between_share = ratio(mode.between.value, mode.step.value);
-    if (*mode.between.value < 0.0 && !mode.device)
+    const double between = *mode.step.value - *mode.nodes_sum.value;
+    if (between >= 0.0) {
+      mode.between = figure(between, of_both(mode.step.provenance, mode.nodes_sum.provenance));
+      mode.between_share = ratio(mode.between.value, mode.step.value);
+    } else if (!mode.device) {   // no time is negative: what lies between them is not known
       mode.notes.push_back(fmt::format("nodes add up to more than the step: they were timed in {} sampled steps of the recorded phase, the step was not", mode.sampled_steps.value_or(0)));
+    }
   }
   const Number busy = mode.device && mode.device->busy_seconds.value ? mode.device->busy_seconds.value : mode.device_step.value;
   if (busy && mode.step.value && *busy > 1.1 * *mode.step.value)

@@ -153,7 +153,7 @@ struct ModeTime {
   Figure nodes_sum{};
   std::int64_t untimed = 0;  ///< launches without a time
   std::int64_t views = 0;    ///< nodes that launch nothing
-  Figure between{};          ///< step − sum of the nodes: between nodes, idle, or not seen
+  Figure between{};          ///< step − sum of the nodes: between nodes, idle, or not seen; unknown where the nodes add up to more
   Number between_share{};    ///< of the step
   std::vector<LedgerItem> ledger{};  ///< empty for fp32
   Figure ledger_extra{};             ///< per step, of the items per step

@@ -69,7 +69,7 @@ void step_rows(const Modes& modes, std::ostream& out) {
   if (has([](const ModeTime& m) { return m.device_step.known(); })) row_of(out, "  on the device", modes, [](const ModeTime& m) { return seconds_cell(m.device_step.value); });
   row_of(out, "nodes", modes, [](const ModeTime& m) { return seconds_cell(m.nodes_sum.value); });
   row_of(out, "between nodes, idle", modes, [](const ModeTime& m) { return seconds_cell(m.between.value); });
-  row_of(out, "  of the step", modes, [](const ModeTime& m) { return m.between_share.value_or(0.0) < 0.0 ? "-" : percent_cell(m.between_share); });
+  row_of(out, "  of the step", modes, [](const ModeTime& m) { return percent_cell(m.between_share); });
   if (!has([](const ModeTime& m) { return m.device.has_value(); })) return;
   row_of(out, "GPU busy", modes, [](const ModeTime& m) { return m.device ? percent_cell(m.device->busy.value) : "unknown"; });
   row_of(out, "  kernels in a step", modes, [](const ModeTime& m) { return m.device ? number_text(m.device->kernels_per_step.value.value_or(0.0), 4) : "unknown"; });

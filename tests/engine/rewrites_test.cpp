@@ -192,6 +192,7 @@ Graph network(const std::string& reader) {
   if (reader == "both") g.apply("add", "out", {y, r});
   if (reader == "norm 0") g.apply("rms_norm", "out", {r, gain}, {{"epsilon", 0.0}});
   if (reader == "norm") g.apply("rms_norm", "out", {r, gain}, {{"epsilon", 1e-5}});
+  if (reader == "batch norm") g.apply("batch_norm", "out", {r, gain, gain}, {{"epsilon", 0.0}});
   if (reader == "gelu") g.apply("gelu", "out", {r});
   if (reader == "square") g.apply("mul", "out", {r, r});
   return g;
@@ -232,6 +233,7 @@ TEST(Rescale, WhatIsStoredIsSmaller) {
 TEST(Rescale, SaysWhatIsInTheWay) {
   const Rewrite rule = of(Kind::rescale, "first");
   EXPECT_THAT(refusal(network("norm"), rule), HasSubstr("'out' (rms_norm) reads it and has an epsilon: it is not free of scale"));
+  EXPECT_THAT(refusal(network("batch norm"), rule), HasSubstr("'out' (batch_norm) reads it: its running statistics would keep the factor"));
   EXPECT_THAT(refusal(network("gelu"), rule), HasSubstr("'out' (gelu) reads it and is not proportional to it"));
   EXPECT_THAT(refusal(network("square"), rule), HasSubstr("reads it twice"));
   EXPECT_THAT(refusal(network("none"), rule), HasSubstr("nothing reads 'relu'"));

@@ -16,6 +16,7 @@
 
 #include "profiler/cli/text.h"
 #include "reports/run_file/writer.h"
+#include "tests/sanitized.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -190,6 +191,9 @@ TEST_F(ProgramTest, AFolderThatMayNotBeWrittenOrEnteredIsFoundBeforeTraining) {
 }
 
 TEST_F(ProgramTest, ARecordingWithGapsIsComparedAsFarAsItCanBeRead) {
+#if ULPSCOPE_MAPS_A_FILE_FIRST
+  GTEST_SKIP() << "libomp and the thread sanitizer end any program under a limit of file sizes";
+#endif
   int pipe_ends[2];
   ASSERT_EQ(pipe(pipe_ends), 0);
   const pid_t child = fork();
