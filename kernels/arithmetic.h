@@ -19,11 +19,16 @@ enum class SumOrder : std::uint8_t {
   lanes32,   ///< 32 lanes, lane l adds the elements i ≡ l (mod 32) in ascending order; then folded by halving
 };
 
+/// Products on the CPU: the matrix unit whose sums they are computed with (kernels/tensor_core). none: plain fp32 sums.
+enum class MatrixUnit : std::uint8_t { none, v100, turing, ampere, ada, hopper, blackwell };
+
 struct Arithmetic {
   Format accumulate = Format::fp32;  ///< every addend and every partial sum is rounded to it: fp32, fp16 or bf16
   SumOrder order = SumOrder::tree;
   Format scalar = Format::fp32;      ///< a mean's sum and count are rounded to it before they are divided
+  MatrixUnit unit = MatrixUnit::none;  ///< of products whose operands it multiplies; the others' sums are plain
 
+  /// Of reductions: a product's unit is not asked for.
   ULPSCOPE_MEMBER bool standard() const {
     return accumulate == Format::fp32 && order == SumOrder::tree && scalar == Format::fp32;
   }
@@ -32,5 +37,9 @@ struct Arithmetic {
 const char* name(SumOrder order);
 /// "tree", "serial", "pairwise", "lanes32"; nothing if the name is not known.
 std::optional<SumOrder> parse_sum_order(std::string_view name);
+
+const char* name(MatrixUnit unit);
+/// "none", "v100", "turing", "ampere", "ada", "hopper", "blackwell"; nothing if the name is not known.
+std::optional<MatrixUnit> parse_matrix_unit(std::string_view name);
 
 }  // namespace ulpscope

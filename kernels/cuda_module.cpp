@@ -1,13 +1,12 @@
 #include "kernels/cuda_module.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
 
 #include "kernels/error.h"
+#include "kernels/shared_library.h"
 
 namespace ulpscope {
 namespace {
@@ -54,21 +53,6 @@ void add_wheels(const std::string& prefix, std::vector<std::string>& to) {
     for (std::string& folder : folders(prefix, {"lib", "python3*", packages, "nvidia", "*", "lib"})) to.push_back(std::move(folder));
 }
 
-/// By the loader's own search, then in the folders. RTLD_GLOBAL, so that the module finds it by name. Empty: it is there now.
-std::string open_library(const std::string& name, const std::vector<std::string>& places) {
-  if (dlopen(name.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr) return {};
-  std::string why;
-  if (const char* error = dlerror()) why = error;
-  for (const std::string& folder : places) {
-    const std::string file = folder + "/" + name;
-    std::error_code ignored;
-    if (!fs::exists(file, ignored)) continue;
-    if (dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr) return {};
-    if (const char* error = dlerror()) why = error;
-  }
-  return why.empty() ? name + " was not found" : why;
-}
-
 std::string first_existing(const std::vector<std::string>& files) {
   for (const std::string& file : files) {
     std::error_code ignored;
@@ -109,24 +93,22 @@ CudaModule::CudaModule(const CudaPlaces& places) {
                "module in ULPSCOPE_CUDA_MODULE";
     return;
   }
-  for (const std::string& name : places.perhaps) open_library(name, places.libraries);
-  std::string missing;
-  for (const std::string& name : places.needed) {
-    const std::string why = open_library(name, places.libraries);
-    if (!why.empty() && missing.empty()) missing = name + " (" + why + ")";
-  }
-  void* module = missing.empty() ? dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
+  // Where everybody sees them, so that the module finds them by name.
+  std::string why, missing;
+  for (const std::string& name : places.perhaps) open_library(name, places.libraries, Visible::globally, why);
+  for (const std::string& name : places.needed)
+    if (open_library(name, places.libraries, Visible::globally, why) == nullptr && missing.empty()) missing = name + " (" + why + ")";
+  void* const module = missing.empty() ? open_library(path_, {}, Visible::locally, why) : nullptr;
   if (!missing.empty()) {
     problem_ = "the GPU module needs a CUDA library that was not found: " + missing + "; install the CUDA " ULPSCOPE_CUDA_MAJOR
                " runtime (or pip install nvidia-cuda-runtime nvidia-cublas), or name its folder in ULPSCOPE_CUDA_LIBRARIES";
     return;
   }
   if (module == nullptr) {
-    const char* error = dlerror();
-    problem_ = path_ + " cannot be loaded: " + (error == nullptr ? "unknown reason" : error);
+    problem_ = path_ + " cannot be loaded: " + why;
     return;
   }
-  const auto facts = reinterpret_cast<const CudaModuleFacts* (*)()>(dlsym(module, cuda_module_symbol));
+  const auto facts = reinterpret_cast<const CudaModuleFacts* (*)()>(library_symbol(module, cuda_module_symbol));
   if (facts == nullptr) {
     problem_ = path_ + " is not a GPU module of ulpscope: it has no " + cuda_module_symbol;
     return;

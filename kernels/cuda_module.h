@@ -18,7 +18,7 @@ struct CudaModuleFacts {
   const char* architectures = "";       ///< "75 80 86 89 90 100 120": compute capabilities it has code for
   Device* (*make_device)(int ordinal) = nullptr;   ///< the caller's to delete; throws Error
 };
-inline constexpr int cuda_module_interface = 1;
+inline constexpr int cuda_module_interface = 2;
 /// The one symbol of the module: `const CudaModuleFacts* ulpscope_cuda_module()`.
 inline constexpr const char* cuda_module_symbol = "ulpscope_cuda_module";
 

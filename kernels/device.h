@@ -15,6 +15,8 @@ namespace ulpscope {
 
 enum class DeviceKind : std::uint8_t { cpu, cuda };
 
+class CommandQueue;
+
 /// A point in a device's work. Created by a device, recorded on its stream.
 class Event {
  public:
@@ -39,7 +41,7 @@ class Device {
   virtual const DeviceDescription& description() const = 0;
   virtual const KernelTable& kernels() const = 0;
 
-  /// Throws Error with the size asked for and the bytes in use.
+  /// Throws OutOfMemory (out_of_memory.h) with the size asked for and the bytes in use.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* memory) noexcept = 0;
   virtual std::size_t live_bytes() const = 0;
@@ -58,6 +60,8 @@ class Device {
   virtual std::unique_ptr<Event> record_event() = 0;
   virtual double milliseconds_between(const Event& from, const Event& to) = 0;
   virtual void synchronize() = 0;
+  /// Where work is put that the host does not wait for (kernels/command_queue.h). Null: a launch has run when it returns, as on the CPU.
+  virtual CommandQueue* queue() { return nullptr; }
 };
 
 /// Owns device memory.

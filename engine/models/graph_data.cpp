@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include "engine/data/draw.h"
+#include "engine/graph/initialise.h"
 #include "engine/models/graph_model.h"
 #include "engine/streams.h"
-#include "engine/train/initialise.h"
 #include "kernels/error.h"
 #include "kernels/math/random.h"
 

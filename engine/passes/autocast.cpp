@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "engine/graph/operator.h"
+#include "engine/passes/lowest_fill.h"
 #include "engine/passes/overrides.h"
 #include "engine/passes/pattern.h"
 #include "kernels/error.h"
@@ -29,6 +30,7 @@ class Autocast {
       if (!v.producer) map_[static_cast<std::size_t>(i)] = add_source(v);
     }
     for (const Node& node : from_.nodes()) add(node);
+    resolve_lowest_fills(to_);
     if (map != nullptr) *map = map_;
     return std::move(to_);
   }

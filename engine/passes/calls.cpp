@@ -47,7 +47,7 @@ FusedCall::FusedCall(const Graph& graph, const KernelTable& kernels, const Fusio
   fused_ = &kernels.find("fused", Format::fp32);
   for (const NodeId id : group.nodes) {
     const Node& node = graph.node(id);
-    members_.push_back(std::make_unique<Call>(kernels, std::move(node.op->launches(graph, node, options).front()), locate));
+    members_.push_back(std::make_unique<Call>(kernels, std::move(launch_plans(graph, node, options).front()), locate));
     FusedStage stage;
     stage.kernel = &members_.back()->kernel();
     stage.launch = &members_.back()->launch();

@@ -1,18 +1,19 @@
-// scores + mask becomes a fill: what is masked gets the largest finite negative number of fp16, which every format holds and which
-// no score can push over the edge.
+// scores + mask becomes a fill: what is masked gets the lowest finite number of the format that the scores have (not -inf: a row in
+// which everything is masked keeps equal shares instead of NaN), and no score can push it over the edge.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
 
 #include "engine/graph/operator.h"
+#include "engine/passes/lowest_fill.h"
 #include "engine/passes/rewrite_copy.h"
 
 namespace ulpscope::engine {
 namespace {
 
-/// fp16's: exp of it is 0 in every format.
-constexpr double fill = -65504.0;
+/// Until resolve_lowest_fills knows the formats.
+constexpr double lowest = std::numeric_limits<float>::lowest();
 /// A constant that is this low masks: exp(-1000) is 0 in fp32.
 constexpr float masks_at = -1000.0f;
 
@@ -88,7 +89,7 @@ void fill_instead(const Graph& graph, const Node& node, std::size_t mask_input, 
     ValueId x = copy.now(sum.inputs[1 - mask_input]);
     for (std::size_t i = 0; i < masks.size(); ++i) {
       const bool last = i + 1 == masks.size();
-      x = copy.insert("masked_fill", last ? sum.name : fmt::format("{}.{}.fill", sum.name, i), {x, boolean_constant(copy, masks[i])}, {{"value", fill}});
+      x = copy.insert("masked_fill", last ? sum.name : fmt::format("{}.{}.fill", sum.name, i), {x, boolean_constant(copy, masks[i])}, {{"value", lowest}, {fills_lowest, true}});
     }
     copy.set(sum.outputs.front(), x);
   };
@@ -108,7 +109,8 @@ void boolean_mask(const Graph& graph, const Node& node, const Rewrite& rewrite, 
     must_lead_to_softmax(graph, node, node.outputs.front(), rewrite);
     work[node.name] = [](GraphCopy& copy, const Node& old) {
       Node now = old;
-      now.attributes.set("value", fill);
+      now.attributes.set("value", lowest);
+      now.attributes.set(fills_lowest, true);
       copy.add(now, copy.inputs(old));
     };
     return;

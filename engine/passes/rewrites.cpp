@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "engine/graph/operator.h"
+#include "engine/passes/lowest_fill.h"
 #include "engine/passes/pattern.h"
 #include "engine/passes/rewrite_copy.h"
 #include "kernels/error.h"
@@ -97,6 +98,7 @@ Graph rewrite(const Graph& forward, const std::vector<Rewrite>& rewrites, bool c
     for (ValueId& v : all)
       if (v) v = step[static_cast<std::size_t>(v.index)];
   }
+  resolve_lowest_fills(graph);
   if (map != nullptr) *map = std::move(all);
   return graph;
 }

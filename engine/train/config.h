@@ -50,6 +50,7 @@ struct TrainConfig {
   std::vector<std::string> recompute;                  ///< what the backward pass computes again: "blocks", node name patterns
   WeightCopies weight_copies = WeightCopies::automatic;
   std::vector<Override> overrides;                     ///< formats and sums of single nodes
+  MatrixUnit accumulate_as = MatrixUnit::none;         ///< whose matrix units' sums products have (passes/matrix_unit.h); CPU only
   std::vector<Rewrite> rewrites;                       ///< of the model, before autocast (passes/rewrites.h)
   std::vector<Injection> injections;                   ///< values set at a step
   std::vector<std::string> keep;                       ///< names of results that stay readable after a step (Trainer::read)

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/graph/initialise.h"
 #include "engine/graph/operator.h"
-#include "engine/train/initialise.h"
 #include "engine/train/program.h"
 #include "kernels/error.h"
 #include "kernels/nearest.h"

@@ -7,6 +7,7 @@
 #include "engine/passes/autodiff.h"
 #include "engine/passes/commit.h"
 #include "engine/passes/loss_scale.h"
+#include "engine/passes/matrix_unit.h"
 #include "engine/passes/overrides.h"
 #include "engine/passes/rewrites.h"
 #include "engine/passes/update.h"
@@ -83,6 +84,10 @@ bool scales_loss(const Mode& mode, const TrainConfig& config) {
 }
 
 StepPlan plan_step(Device& device, const Model& model, const Mode& mode, const TrainConfig& config) {
+  if (config.accumulate_as != MatrixUnit::none && device.description().kind != DeviceKind::cpu)
+    throw UsageError(fmt::format("train.accumulate_as = \"{}\": sums of matrix units are emulated on the CPU alone, a GPU has its own; "
+                                 "run.device must be cpu, or train.accumulate_as none",
+                                 name(config.accumulate_as)));
   StepPlan plan = std::move(cast_forward(model, mode, config, true, mode).plan);
   check(config, "train");
   plan.micro_batches = config.micro_batches;
@@ -93,6 +98,7 @@ StepPlan plan_step(Device& device, const Model& model, const Mode& mode, const T
   add_update(plan.graph, gradients, config.optimizer);
   if (config.buffers == BufferCommit::transaction) add_buffer_commits(plan.graph);
   set_arithmetic(plan.graph, config.overrides, mode, true);
+  set_matrix_unit(plan.graph, config.accumulate_as);
   for (const std::string& name : config.keep)
     if (!plan.graph.contains(name)) throw UsageError(fmt::format("keep: no value of the step is named '{}'", name));
   return save_memory(std::move(plan), config, [&](StepPlan& p) {
@@ -104,6 +110,7 @@ StepPlan plan_evaluation(Device& device, const Model& model, const Mode& mode, c
   const Mode& in = config.evaluation_format ? find_mode(fmt::format("{}_pure", name(*config.evaluation_format))) : mode;
   StepPlan plan = std::move(cast_forward(model, in, config, false, mode).plan);
   set_arithmetic(plan.graph, config.overrides, in, false);
+  set_matrix_unit(plan.graph, config.accumulate_as);
   plan.memory = plan_launches(device, plan, in, config);
   return plan;
 }

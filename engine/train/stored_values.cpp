@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/graph/initialise.h"
 #include "engine/passes/commit.h"
-#include "engine/train/initialise.h"
 #include "engine/train/weights.h"
 #include "kernels/error.h"
 

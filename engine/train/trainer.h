@@ -68,6 +68,12 @@ class Trainer {
 
   /// One step, as a transaction. Also published on topics.step_end.
   StepResult step();
+  /// So many steps, the same to the bit, each told to `ended` and to topics.step_end in order; after one that stops there are none.
+  /// Where can_run_ahead(), the next step is launched before it is known how the last one ended: a step ended one step before it is told.
+  void run_ahead(std::int64_t steps, const std::function<void(const StepResult&)>& ended);
+  /// The device works beside the host, nobody listens to nodes or to the beginning of steps, nothing is observed but what is
+  /// replayed, and no knob needs the host within a step. Otherwise steps are made one by one.
+  bool can_run_ahead() const;
 
   /// Mean held-out loss over config.evaluation_batches (or all there are), as plan_evaluation says; NaN-free only if the model is.
   /// Nothing if no data is held out.

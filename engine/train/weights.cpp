@@ -7,7 +7,7 @@
 #include <set>
 
 #include "engine/data/array.h"
-#include "engine/train/initialise.h"
+#include "engine/graph/initialise.h"
 #include "kernels/error.h"
 #include "kernels/nearest.h"
 

@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/attention_head.h"
 #include "kernels/cpu/counted_items.h"
+#include "kernels/tensor_core/units.h"
 
 namespace ulpscope {
 namespace {
@@ -45,6 +46,9 @@ Work<T> describe(const Launch& launch, const char* operation, const Tensor& o_li
     refuse(launch, operation, "the shapes do not fit");
   }
   w.probs_format = probs != nullptr ? probs->format : q.format;
+  if (std::is_same_v<T, float>)
+    w.sums.rule = tensor_core::rule_of(launch.arithmetic.unit, w.params->multiply,
+                                       {q.format, k.format, v.format, w.probs_format, by_group ? o_like.format : q.format});
   w.dropout = w.params->dropout.rate > 0.0f;
   w.items = w.batch * (by_group ? w.groups : w.heads);
   constexpr std::int64_t worth_sharing = 100000;  // multiplications: about the cost of waking a team

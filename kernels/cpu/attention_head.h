@@ -41,6 +41,7 @@ struct Work {
   const std::int32_t* visible = nullptr;  ///< [batch, keys]: keys that are seen; null: all
   Format probs_format = Format::fp32;
   bool dropout = false;
+  BlockSums sums = {};
   int threads = 1;
   std::size_t counts_bytes = 0, thread_bytes = 0;
 
@@ -50,7 +51,7 @@ struct Work {
   std::int64_t product_scratch(InstructionSet set) const {
     if (std::is_same_v<T, double>) return 0;
     const std::int64_t longest = std::max(queries, keys), widest = std::max(width, value_width);
-    return std::max(multiply_scratch(set, queries, keys, widest), multiply_scratch(set, longest, widest, longest));
+    return std::max(multiply_scratch(set, queries, keys, widest, sums), multiply_scratch(set, longest, widest, longest, sums));
   }
   std::size_t bytes() const { return counts_bytes + thread_bytes * static_cast<std::size_t>(threads); }
 };
@@ -118,7 +119,7 @@ struct Head {
   void product(bool trans_a, bool trans_b, std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> x,
                Matrix<const T> y, Matrix<T> z, std::int64_t wanted = all_columns) const {
     multiply_block(set, trans_a, trans_b, m, n, k, x.data, x.stride, y.data, y.stride, z.data, z.stride,
-                   product_scratch, wanted);
+                   product_scratch, wanted, work.sums);
   }
 
   /// z = op(x) y, rounded once into output `index`.

@@ -13,11 +13,13 @@
 #include "kernels/ops/params.h"
 #include "kernels/ops/reductions.h"
 #include "kernels/ops/window.h"
+#include "kernels/tensor_core/units.h"
 
 namespace ulpscope {
 namespace {
 
-/// Images are summed into the gradient of the kernel in at most so many runs, whatever the number of threads.
+/// Images are summed into the gradient of the kernel in at most so many runs, whatever the number of threads. With a matrix unit's
+/// sums there is one chain over all images; rows of the kernel are shared out instead.
 constexpr std::int64_t most_image_runs = 16;
 
 template <class T>
@@ -36,7 +38,8 @@ struct Work {
   Format multiply = Format::fp32;
   Planes planes = {};
   std::int64_t images = 0, groups = 1, inputs = 0, outputs = 0;  ///< channels of one group
-  std::int64_t runs = 1;                                         ///< of images: the gradient of the kernel
+  std::int64_t runs = 1, shares = 1;  ///< of images, of output channels: the gradient of the kernel
+  BlockSums sums = {};
   int threads = 1;
   std::size_t counts_bytes = 0, kernel_bytes = 0, sums_bytes = 0, thread_bytes = 0;
 
@@ -72,6 +75,8 @@ Work<T> describe(const Launch& launch, const char* operation, const Tensor& x, c
   w.window = params.window;
   w.multiply = params.multiply;
   w.groups = params.groups;
+  if (std::is_same_v<T, float>)
+    w.sums.rule = tensor_core::rule_of(launch.arithmetic.unit, params.multiply, {launch.in[0].format, launch.in[1].format});
   w.images = x.shape[0];
   if (w.groups < 1 || x.shape[1] % w.groups != 0 || kernel.shape[0] % w.groups != 0)
     refuse(launch, operation, "groups do not divide the channels");
@@ -110,9 +115,9 @@ Scratch<T> scratch_of(const Work<T>& w, InstructionSet set, unsigned char* base,
   s.result = take(std::max({w.outputs * w.pixels(), w.outputs * w.taps(), w.inputs * w.plane()}));
   std::int64_t product = 0;
   if (std::is_same_v<T, float>)
-    product = std::max({multiply_scratch(set, w.outputs, w.pixels(), w.taps()),
-                        multiply_scratch(set, w.taps(), w.pixels(), w.outputs),
-                        multiply_scratch(set, w.outputs, w.taps(), w.pixels())});
+    product = std::max({multiply_scratch(set, w.outputs, w.pixels(), w.taps(), w.sums),
+                        multiply_scratch(set, w.taps(), w.pixels(), w.outputs, w.sums),
+                        multiply_scratch(set, w.outputs, w.taps(), w.pixels(), w.sums)});
   s.product = take(product);
   if (bytes != nullptr) *bytes = used;
   return s;
@@ -146,7 +151,18 @@ struct Worker {
   }
   void product(bool trans_a, bool trans_b, std::int64_t m, std::int64_t n, std::int64_t k, const T* a, const T* b,
                T* c) const {
-    multiply_block(set, trans_a, trans_b, m, n, k, a, trans_a ? m : k, b, trans_b ? k : n, c, n, s.product);
+    multiply_block(set, trans_a, trans_b, m, n, k, a, trans_a ? m : k, b, trans_b ? k : n, c, n, s.product, all_columns,
+                   w.sums);
+  }
+  /// Some rows of the gradient of a kernel from one image, added to `sum` in the way of its sums.
+  void add_kernel_rows(std::int64_t first, std::int64_t rows, const T* dy, const T* taps, T* sum) const {
+    if (w.sums.rule == nullptr) {
+      product(false, true, rows, w.taps(), w.pixels(), dy, taps, s.result);
+      for (std::int64_t i = 0; i < rows * w.taps(); ++i) sum[i] += s.result[i];
+      return;
+    }
+    multiply_block(set, false, true, rows, w.taps(), w.pixels(), dy + first * w.pixels(), w.pixels(), taps, w.pixels(),
+                   sum + first * w.taps(), w.taps(), s.product, all_columns, {w.sums.rule, tensor_core::Start::c});
   }
   /// Rounds `n` elements into an output.
   void store(T* sum, const Tensor& out, std::int64_t begin, std::int64_t n, RoundingTally* tally) const {
@@ -245,8 +261,10 @@ Work<T> kernel_work(const Launch& launch) {
   if (launch.in_count != 2 || launch.out_count != 1)
     refuse(launch, "conv2d_backward_weight", "takes x, dy and gives dkernel");
   Work<T> w = describe<T>(launch, "conv2d_backward_weight", launch.in[0], launch.out[0], launch.in[1]);
-  w.runs = std::max<std::int64_t>(1, std::min(w.images, most_image_runs));
-  w.threads = static_cast<int>(std::min<std::int64_t>(w.threads, w.runs * w.groups));
+  const bool of_unit = w.sums.rule != nullptr;
+  w.runs = of_unit ? 1 : std::max<std::int64_t>(1, std::min(w.images, most_image_runs));
+  w.shares = of_unit ? std::clamp<std::int64_t>(launch.threads, 1, std::max<std::int64_t>(1, w.outputs)) : 1;
+  w.threads = static_cast<int>(std::min<std::int64_t>(of_unit ? launch.threads : w.threads, w.runs * w.groups * w.shares));
   w.counts_bytes = 0;
   w.sums_bytes = bytes_of<T>(w.runs * w.kernel());
   scratch_of(w, set, static_cast<unsigned char*>(nullptr), &w.thread_bytes);
@@ -264,20 +282,21 @@ void run_kernel(const Launch& launch) {
   Launch unobserved = launch;
   unobserved.counts = nullptr;
   for_each_item(
-      unobserved, w.threads, w.runs * w.groups, nullptr, [&](int thread, std::int64_t item, RoundingTally* const*) {
+      unobserved, w.threads, w.runs * w.groups * w.shares, nullptr,
+      [&](int thread, std::int64_t item, RoundingTally* const*) {
         unsigned char* own = memory + w.thread_bytes * static_cast<std::size_t>(thread);
         std::size_t used = 0;
         const Worker<T> worker{w, product_lines<T>(set), set, scratch_of(w, set, own, &used)};
         T* copy = reinterpret_cast<T*>(own + used);
-        const std::int64_t run = item / w.groups, group = item % w.groups;
+        const std::int64_t share = item % w.shares, run = item / w.shares / w.groups, group = item / w.shares % w.groups;
+        const std::int64_t first = w.outputs * share / w.shares, rows = w.outputs * (share + 1) / w.shares - first;
         T* sum = sums + run * w.kernel() + group * block;
-        std::fill_n(sum, block, T(0));
+        std::fill_n(sum + first * w.taps(), rows * w.taps(), T(0));
         for (std::int64_t image = w.images * run / w.runs; image < w.images * (run + 1) / w.runs; ++image) {
           const std::int64_t at = image * w.groups + group;
           const T* x = worker.operand(launch.in[0], at * w.inputs * w.plane(), w.inputs * w.plane(), worker.s.image);
           const T* dy = worker.operand(launch.in[1], at * w.outputs * w.pixels(), w.outputs * w.pixels(), copy);
-          worker.product(false, true, w.outputs, w.taps(), w.pixels(), dy, worker.taps_of(x), worker.s.result);
-          for (std::int64_t i = 0; i < block; ++i) sum[i] += worker.s.result[i];
+          worker.add_kernel_rows(first, rows, dy, worker.taps_of(x), sum);
         }
       });
   fold_column_chunks(sums, w.runs, w.kernel(), static_cast<int>(w.kernel()));

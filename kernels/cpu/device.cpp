@@ -19,6 +19,7 @@
 #include "kernels/cpu/register.h"
 #include "kernels/cpu/thread_room.h"
 #include "kernels/error.h"
+#include "kernels/out_of_memory.h"
 #include "kernels/formats/instruction_set.h"
 #include "kernels/matmul.h"
 
@@ -91,8 +92,8 @@ class CpuDevice : public Device {
         bytes <= static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) - huge_page;
     void* memory = representable ? allocate_aligned((bytes + alignment - 1) / alignment * alignment) : nullptr;
     if (memory == nullptr) {
-      throw Error("cpu: cannot allocate " + std::to_string(bytes) + " bytes; " + std::to_string(live_) +
-                  " bytes are in use");
+      throw OutOfMemory("cpu: cannot allocate " + std::to_string(bytes) + " bytes; " + std::to_string(live_) +
+                        " bytes are in use");
     }
     sizes_.emplace(memory, bytes);
     live_ += bytes;

@@ -90,6 +90,13 @@ class Worker {
     const ProductSource a = operand(w_.a, p.a, t.i, t.j);
     ProductSource b = operand(w_.b, p.b, t.i, t.j);
     b.data = element(b.data, b.format, t.column * b.column_stride);
+    if (w_.rule != nullptr) {
+      const auto operand = [](const ProductSource& s) -> tensor_core::Operand {
+        return {s.data, s.format, s.multiply, s.row_stride, s.column_stride};
+      };
+      return tensor_core::multiply(w_.set, *w_.rule, operand(a), t.row, t.rows, operand(b), t.columns, p.k, sums, stride,
+                                   tensor_core::Start::zero, w_.scratch(thread_));
+    }
     if (w_.blocks.once) {
       return w_.kernel->multiply_once(a, t.row, t.rows, b, t.columns, p.k, sums, stride, w_.scratch(thread_));
     }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/error.h"
+#include "kernels/tensor_core/units.h"
 
 namespace ulpscope {
 namespace {
@@ -11,9 +12,13 @@ namespace {
 constexpr std::int64_t most_packed = 1 << 19;   ///< floats of a stripe: 2 MiB for each thread
 constexpr std::int64_t worth_sharing = 200000;  ///< multiplications: about the cost of waking a team
 
-std::int64_t multiplications(const MatmulPlan& p) { return p.result_elements() * std::max<std::int64_t>(p.k, 1); }
+constexpr std::int64_t unit_work = 16;          ///< of a multiplication with a unit's sums, in plain ones
 
-Blocks cut(const MatmulPlan& p, const ProductKernel& kernel) {
+std::int64_t multiplications(const MatmulPlan& p, bool of_unit) {
+  return p.result_elements() * std::max<std::int64_t>(p.k, 1) * (of_unit ? unit_work : 1);
+}
+
+Blocks cut(const MatmulPlan& p, const ProductKernel& kernel, bool of_unit) {
   constexpr std::int64_t block_rows = 84;                    // six tiles of AVX-512, fourteen of AVX2
   const std::int64_t enough = p.m == 1 ? 4 : 12, least = 4;  // blocks to share out
   Blocks b;
@@ -27,7 +32,7 @@ Blocks cut(const MatmulPlan& p, const ProductKernel& kernel) {
   std::int64_t stripe = p.m == 1 ? 64 : b.once ? 8 : std::clamp<std::int64_t>(most / panel_floats, 1, widest);
   stripe = std::min(stripe, b.panels);
   const auto blocks = [&] { return p.products() * ((p.m + b.rows - 1) / b.rows) * ((b.panels + stripe - 1) / stripe); };
-  if (multiplications(p) >= worth_sharing) {
+  if (multiplications(p, of_unit) >= worth_sharing) {
     while (blocks() < enough && stripe > 2) stripe = (stripe + 1) / 2;
     while (blocks() < least && stripe > 1) stripe = (stripe + 1) / 2;
   }
@@ -99,10 +104,13 @@ MatmulWork prepare_matmul(const Launch& launch, InstructionSet set) {
   MatmulPlan& p = w.plan;
   if (p.n == 1 && p.m > 1 && p.bias == nullptr && w.epilogue == nullptr) turn_column(p);
   w.kernel = &product_kernel(set);
-  w.blocks = cut(p, *w.kernel);
+  w.set = set;
+  w.rule = tensor_core::rule_of(launch.arithmetic.unit, p.multiply, {p.a.format, p.b.format});
+  const bool of_unit = w.rule != nullptr;
+  w.blocks = cut(p, *w.kernel, of_unit);
   // An epilogue finds its sums in C where C keeps them anyway.
   w.in_place = (w.epilogue == nullptr || p.c.data != nullptr) && p.c.format == Format::fp32 && p.c.row_major();
-  const std::int64_t useful = multiplications(p) < worth_sharing ? 1 : w.tasks();
+  const std::int64_t useful = multiplications(p, of_unit) < worth_sharing ? 1 : w.tasks();
   w.threads = static_cast<int>(std::clamp<std::int64_t>(launch.threads, 1, std::max<std::int64_t>(useful, 1)));
   auto* base = static_cast<unsigned char*>(launch.workspace);
   const auto take = [&](std::int64_t elements, std::size_t size) {
@@ -118,8 +126,9 @@ MatmulWork prepare_matmul(const Launch& launch, InstructionSet set) {
   w.bias = floats(p.bias != nullptr ? p.n : 0);
   w.counts = reinterpret_cast<RoundingCounts*>(take(most_tallies, sizeof(RoundingCounts)));
   w.shares = reinterpret_cast<WorkShare*>(take(w.threads, sizeof(WorkShare)));
-  w.packed_floats = w.blocks.once ? 0 : packed_elements(*w.kernel, w.blocks.columns, p.k);
-  w.scratch_floats = w.blocks.once ? once_elements(*w.kernel, w.blocks.rows, w.blocks.columns, p.k)
+  w.packed_floats = w.blocks.once || of_unit ? 0 : packed_elements(*w.kernel, w.blocks.columns, p.k);
+  w.scratch_floats = of_unit         ? aligned(tensor_core::scratch_floats(set, w.blocks.columns, p.k))
+                     : w.blocks.once ? once_elements(*w.kernel, w.blocks.rows, w.blocks.columns, p.k)
                                    : scratch_elements(w.blocks.rows, p.k);
   w.sum_floats = w.in_place ? 0 : aligned(w.blocks.rows * w.blocks.columns);
   w.own = floats(w.threads * (w.packed_floats + w.scratch_floats + w.sum_floats));

@@ -8,6 +8,7 @@
 #include "kernels/cpu/matmul_share.h"
 #include "kernels/cpu/product.h"
 #include "kernels/ops/rounding_counts.h"
+#include "kernels/tensor_core/product.h"
 
 namespace ulpscope {
 
@@ -27,6 +28,8 @@ struct MatmulWork {
   MatmulPlan plan;
   Blocks blocks;
   const ProductKernel* kernel = nullptr;
+  const tensor_core::SumRule* rule = nullptr;  ///< of the matrix unit whose sums are asked for; null: plain sums
+  InstructionSet set = InstructionSet::portable;
   ProductSource a, b;                  ///< of the first product
   bool in_place = false;               ///< products are written to C at once
   const Epilogue* epilogue = nullptr;  ///< takes the sums; C may have no memory

@@ -11,13 +11,19 @@ namespace ulpscope {
 
 std::string matmul_library(InstructionSet set) { return std::string("own kernels (") + name(set) + ")"; }
 
-std::int64_t multiply_scratch(InstructionSet set, std::int64_t m, std::int64_t n, std::int64_t k) {
+std::int64_t multiply_scratch(InstructionSet set, std::int64_t m, std::int64_t n, std::int64_t k, BlockSums sums) {
+  if (sums.rule != nullptr) return tensor_core::scratch_floats(set, n, k);
   return packed_elements(product_kernel(set), n, k) + scratch_elements(m, k);
 }
 
 void multiply_block(InstructionSet set, bool trans_a, bool trans_b, std::int64_t m, std::int64_t n, std::int64_t k,
                     const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float* c, std::int64_t ldc,
-                    float* scratch, std::int64_t wanted) {
+                    float* scratch, std::int64_t wanted, BlockSums sums) {
+  if (sums.rule != nullptr) {
+    const tensor_core::Operand left{a, Format::fp32, Format::fp32, trans_a ? 1 : lda, trans_a ? lda : 1};
+    const tensor_core::Operand right{b, Format::fp32, Format::fp32, trans_b ? 1 : ldb, trans_b ? ldb : 1};
+    return tensor_core::multiply(set, *sums.rule, left, 0, m, right, n, k, c, ldc, sums.start, scratch);
+  }
   if (k == 0) {
     for (std::int64_t i = 0; i < m; ++i) std::fill_n(c + i * ldc, n, 0.0f);
     return;
@@ -40,7 +46,7 @@ void multiply_block(InstructionSet set, bool trans_a, bool trans_b, std::int64_t
 
 void multiply_block(InstructionSet, bool trans_a, bool trans_b, std::int64_t m, std::int64_t n, std::int64_t k,
                     const double* a, std::int64_t lda, const double* b, std::int64_t ldb, double* c, std::int64_t ldc,
-                    double*, std::int64_t) {
+                    double*, std::int64_t, BlockSums) {
   for (std::int64_t i = 0; i < m; ++i) {
     double* line = c + i * ldc;
     std::fill_n(line, n, 0.0);

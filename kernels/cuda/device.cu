@@ -9,9 +9,11 @@
 
 #include "kernels/cuda/grid.h"
 #include "kernels/cuda/product.h"
+#include "kernels/cuda/queue.h"
 #include "kernels/cuda/register.h"
 #include "kernels/cuda_module.h"
 #include "kernels/device.h"
+#include "kernels/out_of_memory.h"
 
 namespace ulpscope::cuda {
 namespace {
@@ -31,14 +33,6 @@ Current& current() {
   return state;
 }
 
-struct CudaEvent final : Event {
-  cudaEvent_t event = nullptr;
-  CudaEvent() { expect(cudaEventCreate(&event), "an event could not be made"); }
-  ~CudaEvent() override { cudaEventDestroy(event); }
-  CudaEvent(const CudaEvent&) = delete;
-  CudaEvent& operator=(const CudaEvent&) = delete;
-};
-
 std::string compute_capability(const cudaDeviceProp& p) { return "sm_" + std::to_string(p.major) + std::to_string(p.minor); }
 
 class CudaDevice final : public Device {
@@ -53,6 +47,7 @@ class CudaDevice final : public Device {
     cudaDeviceProp properties = {};
     expect(cudaGetDeviceProperties(&properties, ordinal), "the GPU does not say what it is");
     expect(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream could not be made");
+    queue_ = make_queue(stream_);
     description_.kind = DeviceKind::cuda;
     description_.name = properties.name;
     description_.instruction_set = compute_capability(properties);
@@ -84,7 +79,7 @@ class CudaDevice final : public Device {
       cudaGetLastError();   // it has been answered
       std::size_t free = 0, total = 0;
       cudaMemGetInfo(&free, &total);
-      throw Error("cuda: cannot allocate " + std::to_string(bytes) + " bytes; " + std::to_string(live_) + " bytes are in use, " +
+      throw OutOfMemory("cuda: cannot allocate " + std::to_string(bytes) + " bytes; " + std::to_string(live_) + " bytes are in use, " +
                   std::to_string(free) + " of " + std::to_string(total) + " are free on " + description_.name);
     }
     expect(status, "memory could not be allocated");
@@ -149,11 +144,13 @@ class CudaDevice final : public Device {
     return static_cast<double>(milliseconds);
   }
   void synchronize() override { expect(cudaStreamSynchronize(stream_), "a kernel failed"); }
+  CommandQueue* queue() override { return queue_.get(); }
 
  private:
   DeviceDescription description_;
   KernelTable kernels_;
   cudaStream_t stream_ = nullptr;
+  std::unique_ptr<CommandQueue> queue_;
   mutable std::mutex mutex_;
   std::unordered_map<void*, std::size_t> sizes_;
   std::size_t live_ = 0, peak_ = 0;

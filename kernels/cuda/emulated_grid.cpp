@@ -14,6 +14,7 @@ namespace ulpscope::cuda {
 
 EmulatedPlace emulated_place;
 void (*emulated_access)(bool) = nullptr;
+EmulatedQueue* emulated_queue = nullptr;
 
 namespace {
 

@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <tuple>
+#include <utility>
 
 #define ULPSCOPE_KERNEL static
 #define ULPSCOPE_DEVICE static inline
@@ -38,6 +40,20 @@ struct EmulatedAccess {
   EmulatedAccess(const EmulatedAccess&) = delete;
   EmulatedAccess& operator=(const EmulatedAccess&) = delete;
 };
+
+/// Where work goes that is done later, in order, and how what is there gets done: for tests of a host that does not wait. Null: work is
+/// done at once.
+struct EmulatedQueue {
+  virtual ~EmulatedQueue() = default;
+  virtual void put(std::function<void()> work) = 0;
+  virtual void finish() = 0;
+};
+extern EmulatedQueue* emulated_queue;
+template <class Work>
+void emulate(Work work) {
+  if (emulated_queue == nullptr) return work();
+  emulated_queue->put(std::move(work));
+}
 
 inline int thread_index() { return emulated_place.thread; }
 inline int block_threads() { return emulated_place.threads; }
@@ -75,20 +91,25 @@ struct Call {
 template <class... Parameters, class... Arguments>
 void launch_team(void (*kernel)(Parameters...), std::int64_t blocks, int threads, std::size_t shared, void*,
                  const Arguments&... arguments) {
-  emulation::Call<Parameters...> call{kernel, {static_cast<Parameters>(arguments)...}};
-  emulate_team_grid(blocks, threads, shared, call.run, &call);
+  emulate([blocks, threads, shared, call = emulation::Call<Parameters...>{kernel, {static_cast<Parameters>(arguments)...}}]() mutable {
+    emulate_team_grid(blocks, threads, shared, call.run, &call);
+  });
 }
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), std::int64_t blocks, int threads, void*, const Arguments&... arguments) {
-  emulation::Call<Parameters...> call{kernel, {static_cast<Parameters>(arguments)...}};
-  emulate_grid(blocks, threads, call.run, &call);
+  emulate([blocks, threads, call = emulation::Call<Parameters...>{kernel, {static_cast<Parameters>(arguments)...}}]() mutable {
+    emulate_grid(blocks, threads, call.run, &call);
+  });
 }
 
 inline void fill_memory(void* device, unsigned char byte, std::size_t bytes, void*) {
-  const EmulatedAccess access;
-  if (bytes != 0) std::memset(device, byte, bytes);
+  emulate([=] {
+    const EmulatedAccess access;
+    if (bytes != 0) std::memset(device, byte, bytes);
+  });
 }
 inline void copy_to_host(void* host, const void* device, std::size_t bytes, void*) {
+  if (emulated_queue != nullptr) emulated_queue->finish();
   const EmulatedAccess access;
   if (bytes != 0) std::memcpy(host, device, bytes);
 }

@@ -99,11 +99,13 @@ std::int64_t most_scratch_bytes() { return std::int64_t{32} << 10; }
 
 void run_call(const LtCall& call, const LtPointers& at, void* workspace, void*) {
   check(call, at, workspace);
-  const EmulatedAccess access;
   choices().of(key_of(call, at), [](ProductChoice& choice) { return choice.algorithm = 0; });
-  std::memset(workspace, 0xff, workspace_bytes);
-  if (call.compute == LtCompute::fp64) return multiply<double>(call, at);
-  multiply<float>(call, at);
+  emulate([call, at, workspace] {
+    const EmulatedAccess access;
+    std::memset(workspace, 0xff, workspace_bytes);
+    if (call.compute == LtCompute::fp64) return multiply<double>(call, at);
+    multiply<float>(call, at);
+  });
 }
 
 std::string product_library() { return "emulated cuBLASLt"; }

@@ -18,6 +18,7 @@ void register_kernels(KernelTable& table) {
   register_update(table);
   register_gradients(table);
   register_persistent(table);
+  register_step_flow(table);
   register_batch_norm(table);
   register_pool(table);
 }

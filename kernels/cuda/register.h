@@ -23,6 +23,7 @@ void register_embedding(KernelTable& table);
 void register_update(KernelTable& table);
 void register_gradients(KernelTable& table);
 void register_persistent(KernelTable& table);
+void register_step_flow(KernelTable& table);
 void register_batch_norm(KernelTable& table);
 void register_pool(KernelTable& table);
 

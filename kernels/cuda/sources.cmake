@@ -19,6 +19,7 @@ set(ulpscope_grid_kernel_sources
   update.cu
   gradients.cu
   persistent.cu
+  step_flow.cu
   batch_norm.cu
   pool.cu
   lt_plan.cpp

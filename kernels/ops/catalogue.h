@@ -102,6 +102,8 @@
 // sgd                          g                                 p, buffer (with momentum)   SgdParams     first applied step: buffer = g, as PyTorch
 // adamw                        g                                 p, m, v                     AdamWParams   t = state.applied + 1
 //                              both: with Kahan rounding a compensation as the last output; counted: also lost_updates
+// ---- between steps, on devices that the host does not wait for (Device::queue)
+// begin_step settle_step       -                                 -                           StepFlowParams (ops/step_flow.h)
 // ---- several of these as one
 // fused                        (those of the members)            (those of the members)      FusedLaunch (kernels/fused.h)
 #pragma once

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "kernels/error.h"
 #include "engine/train/trainer.h"
 #include "kernels/ops/rounding_counts.h"
 #include "tests/engine/support/list_dataset.h"
@@ -71,6 +72,14 @@ void expect_as_on_the_cpu(const ModelConfig& model, Device& device) {
     EXPECT_EQ(gpu.counted, cpu.counted) << mode << ": the same values are looked at";
     EXPECT_GT(gpu.counted.size(), 20u);
   }
+}
+
+TEST(MatrixUnits, AreEmulatedOnTheCpuAlone) {
+  TrainConfig config;
+  config.accumulate_as = MatrixUnit::hopper;
+  const Model model = build_model(MlpConfig{}, 2, true);
+  EXPECT_NO_THROW(plan_step(*make_cpu_device({1, ""}), model, find_mode("fp16"), config));
+  EXPECT_THROW(plan_step(*test::make_emulated_device(), model, find_mode("fp16"), config), UsageError);
 }
 
 class EmulatedGrid : public ::testing::TestWithParam<NamedModel> {};

@@ -148,6 +148,33 @@ TEST(BooleanMask, FitsEveryFormat) {
   }
 }
 
+/// What each format's finfo.min is; -65504 would mask nothing among fp32 scores of -1e5.
+TEST(BooleanMask, FillsWithTheLowestNumberOfTheScoresFormat) {
+  const Graph changed = rewrite(masked({0, -1e9f, 0, 0, 0, 0, 0, -65504.0f}), {of(Kind::boolean_mask, "masked")}, true);
+  const std::pair<const char*, double> lowest[] = {{"fp32", -3.4028234663852886e38}, {"bf16_pure", -3.3895313892515355e38}, {"fp16_pure", -65504.0}};
+  for (const auto& [mode, value] : lowest) {
+    GraphRun run(autocast(changed, {find_mode(mode), nullptr, {}}));
+    run.set("s", {-1e5f, 0, -1e5f, -1e5f, 0, 0, 0, 0});
+    run.run();
+    EXPECT_EQ(run.get("masked")[1], value) << mode;
+    if (std::string_view(mode) == "fp16_pure") continue;  // -1e5 does not fit
+    EXPECT_EQ(run.get("probs")[1], 0.0) << mode << ": what is masked gets nothing, however low the scores are";
+    EXPECT_NEAR(run.get("probs")[0], 1.0 / 3, 2e-3) << mode;
+  }
+}
+
+TEST(BooleanMask, FillsWithWhatFitsTheCastsThatFollow) {
+  Graph g;
+  const ValueId scores = g.add_input("s", {1, 2}, Format::fp32), m = g.add_constant("mask", {1, 2}, list({-1e9f, -1e9f}));
+  const ValueId cast = g.apply("cast", "narrow", {g.apply("add", "masked", {scores, m})}, {{"to", std::string("fp16")}});
+  g.apply("softmax", "probs", {cast});
+  GraphRun run(autocast(rewrite(g, {of(Kind::boolean_mask, "masked")}, true), {find_mode("fp32"), nullptr, {}}));
+  run.set("s", {1, 2});
+  run.run();
+  EXPECT_EQ(run.get("masked")[0], -65504.0);
+  EXPECT_EQ(run.get("probs")[0], 0.5) << "-inf in both would be NaN";
+}
+
 TEST(BooleanMask, SumsOfMasksAndFillsThatAreTooLow) {
   Graph g;
   const ValueId s = g.add_input("s", {1, 4}, Format::fp32);

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/train/initialise.h"
+#include "engine/graph/initialise.h"
 #include "engine/train/trainer.h"
 #include "kernels/error.h"
 #include "kernels/formats/instruction_set.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/train/initialise.h"
+#include "engine/graph/initialise.h"
 #include "kernels/math/random.h"
 
 namespace ulpscope::engine::testing {

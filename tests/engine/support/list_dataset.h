@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/data/dataset.h"
-#include "engine/train/initialise.h"
+#include "engine/graph/initialise.h"
 
 namespace ulpscope::engine::testing {
 

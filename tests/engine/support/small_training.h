@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/data/dataset.h"
-#include "engine/train/initialise.h"
+#include "engine/graph/initialise.h"
 #include "engine/train/trainer.h"
 
 namespace ulpscope::engine::testing {

@@ -14,6 +14,7 @@
 #include "kernels/cuda/product.h"
 #include "kernels/cuda/register.h"
 #include "kernels/error.h"
+#include "tests/kernels/emulated/late_queue.h"
 
 namespace ulpscope::test {
 namespace {
@@ -50,7 +51,7 @@ struct Instant final : Event {
 
 class EmulatedDevice final : public Device {
  public:
-  EmulatedDevice() {
+  explicit EmulatedDevice(bool queued) {
     if (cuda::emulated_access != nullptr) throw Error("emulated device: there is one already");
     cuda::emulated_access = access;
     description_.kind = DeviceKind::cuda;
@@ -59,6 +60,7 @@ class EmulatedDevice final : public Device {
     description_.matmul_library = cuda::product_library();
     cuda::register_kernels(kernels_);
     cuda::register_products(kernels_);
+    if (queued) queue_ = std::make_unique<LateQueue>();
   }
   ~EmulatedDevice() override { cuda::emulated_access = nullptr; }
   EmulatedDevice(const EmulatedDevice&) = delete;
@@ -83,6 +85,7 @@ class EmulatedDevice final : public Device {
     return data;
   }
   void release(void* memory) noexcept override {
+    synchronize();
     const auto found = blocks().find(memory);
     if (found == blocks().end()) return;
     live_ -= found->second.bytes;
@@ -94,6 +97,7 @@ class EmulatedDevice final : public Device {
   void reset_peak() override { peak_ = live_; }
 
   void copy_to_device(void* device_memory, const void* host_memory, std::size_t bytes) override {
+    synchronize();
     const cuda::EmulatedAccess open;
     if (bytes != 0) std::memcpy(device_memory, host_memory, bytes);
   }
@@ -107,9 +111,13 @@ class EmulatedDevice final : public Device {
   double milliseconds_between(const Event& from, const Event& to) override {
     return std::chrono::duration<double, std::milli>(dynamic_cast<const Instant&>(to).time - dynamic_cast<const Instant&>(from).time).count();
   }
-  void synchronize() override {}
+  void synchronize() override {
+    if (queue_ != nullptr) queue_->finish();
+  }
+  CommandQueue* queue() override { return queue_.get(); }
 
  private:
+  std::unique_ptr<LateQueue> queue_;
   DeviceDescription description_;
   KernelTable kernels_;
   std::size_t live_ = 0, peak_ = 0;
@@ -117,6 +125,7 @@ class EmulatedDevice final : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> make_emulated_device() { return std::make_unique<EmulatedDevice>(); }
+std::unique_ptr<Device> make_emulated_device() { return std::make_unique<EmulatedDevice>(false); }
+std::unique_ptr<Device> make_queued_device() { return std::make_unique<EmulatedDevice>(true); }
 
 }  // namespace ulpscope::test

@@ -10,5 +10,7 @@ namespace ulpscope::test {
 
 /// One at a time.
 std::unique_ptr<Device> make_emulated_device();
+/// The same with a queue: everything is done as late as it may be, when the host waits for it.
+std::unique_ptr<Device> make_queued_device();
 
 }  // namespace ulpscope::test

@@ -119,6 +119,7 @@ struct Options {
   std::vector<RoundingCounts*> counts = {};
   StepState* state = nullptr;
   const Epilogue* epilogue = nullptr;
+  Arithmetic arithmetic = {};
   bool as_they_are = false;   ///< operands are not rounded to tf32 beforehand
 };
 
@@ -204,6 +205,7 @@ inline void launch_on(Device& device, const std::string& operation, const std::v
   l.threads = options.threads;
   l.state = state.bytes() != 0 ? static_cast<StepState*>(state.data()) : options.state;
   l.epilogue = options.epilogue;
+  l.arithmetic = options.arithmetic;
   l.stream = device.stream();
   if (!options.counts.empty()) l.counts = options.counts.data();
   const Kernel& kernel = device.kernels().find(operation, options.compute);

@@ -1,4 +1,4 @@
-#include "engine/train/initialise.h"
+#include "engine/graph/initialise.h"
 
 #include <algorithm>
 
