@@ -12,6 +12,7 @@
 #include "kernels/error.h"
 #include "reports/analysis/compare_figures.h"
 #include "reports/analysis/likeness.h"
+#include "reports/analysis/sums.h"
 
 namespace ulpscope::reports {
 namespace {
@@ -42,7 +43,7 @@ struct Group {
 
 int mode_rank(const std::string& mode) {
   static const std::array<std::string, 8> order{"fp32", "tf32", "fp16", "bf16", "fp16+tf32", "bf16+tf32", "fp16_pure", "bf16_pure"};
-  return static_cast<int>(std::find(order.begin(), order.end(), mode) - order.begin());
+  return static_cast<int>(std::find(order.begin(), order.end(), mode.substr(0, mode.find('@'))) - order.begin());
 }
 
 std::string tag_of(std::size_t index) {
@@ -86,7 +87,11 @@ Group& Builder::group_of(const RunRecord& run, const std::string& file) {
 }
 
 void Builder::add_run(RunResult result) {
-  ModeResult& mode = group_of(result.run, result.file).modes[result.run.mode];
+  const EmulatedSums sums = emulated_sums(result.run);
+  const std::string name = sums.unit.empty() ? result.run.mode : fmt::format("{}@{}", result.run.mode, sums.unit);
+  ModeResult& mode = group_of(result.run, result.file).modes[name];
+  mode.mode = name;
+  mode.sums = sums.unit;
   const auto twin = std::find_if(mode.runs.begin(), mode.runs.end(),
                                  [&](const RunResult& other) { return other.run.seed == result.run.seed; });
   if (twin == mode.runs.end()) {
@@ -94,8 +99,10 @@ void Builder::add_run(RunResult result) {
     return;
   }
   const bool newer_is_better = result.complete() && !twin->complete();
-  warn(fmt::format("{}: seed {} was run twice; the run in {} is used", result.run.mode, result.run.seed,
-                   newer_is_better ? result.file : twin->file));
+  // Products of fp32 have plain sums whatever was asked for: beside runs that asked for others it is no news.
+  if (sums.asked == emulated_sums(twin->run).asked)
+    warn(fmt::format("{}: seed {} was run twice; the run in {} is used", name, result.run.seed,
+                     newer_is_better ? result.file : twin->file));
   if (newer_is_better) *twin = std::move(result);
 }
 
@@ -178,7 +185,6 @@ void describe(ModeResult& mode) {
   std::sort(mode.runs.begin(), mode.runs.end(),
             [](const RunResult& a, const RunResult& b) { return a.run.seed < b.run.seed; });
   const RunRecord& run = mode.runs.front().run;
-  mode.mode = run.mode;
   mode.device = run.device;
   mode.device_kind = run.device_kind;
   mode.loss_scaling = run.loss_scaling;
@@ -191,6 +197,8 @@ void describe(ModeResult& mode) {
       if (note) mode.notes.push_back(fmt::format("seed {}: {}", result.run.seed, *note));
   }
   if (const auto note = evaluation_note(run)) mode.notes.push_back(*note);
+  for (const std::string& words : emulated_sums(run).words) mode.notes.push_back(words);
+  for (const std::string& words : sampled_sums(run)) mode.notes.push_back(words);
   if (!mode.non_standard.empty())
     mode.notes.push_back(fmt::format("non-standard: {}", fmt::join(mode.non_standard, ", ")));
 }
@@ -221,6 +229,8 @@ Comparison Builder::finish() {
                      [](const ModeResult* a, const ModeResult* b) { return mode_rank(a->mode) < mode_rank(b->mode); });
     for (ModeResult* mode : order) {
       fill_against_reference(*mode, reference, same_setting);
+      const auto plain = mode->sums.empty() ? group.modes.end() : group.modes.find(mode->mode.substr(0, mode->mode.find('@')));
+      if (plain != group.modes.end()) fill_against_plain_sums(*mode, plain->second, reference);
       out_.modes.push_back(*mode);
     }
     out_.settings.push_back(group.setting);

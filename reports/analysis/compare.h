@@ -19,7 +19,8 @@
 namespace ulpscope::reports {
 
 struct ModeResult {
-  std::string mode{};
+  std::string mode{};  ///< "fp16"; with the sums of a generation's matrix units "fp16@hopper"
+  std::string sums{};  ///< "hopper": whose, emulated; empty: plain sums
   std::string tag{};  ///< "A", "B" … if there are several settings (see Comparison), else empty
   std::string device{};
   std::string device_kind{};
@@ -29,6 +30,7 @@ struct ModeResult {
   std::vector<std::string> non_standard{};  ///< knobs of any of its runs
   std::string metric{};                     ///< that the verdict is on: "held-out loss", "final loss"
   Judgement judgement{};
+  Judgement against_plain{};  ///< of emulated sums: against the same mode with plain ones, by the same seed noise
   std::vector<std::string> notes{};  ///< divergence, interruption, knobs: in words, with the seed
 
   Figure seeds{};  ///< runs the figures are over
@@ -36,6 +38,7 @@ struct ModeResult {
   Figure best_loss{};
   Figure held_out_loss{};
   Figure distance{};
+  Figure sums_distance{};
   Figure applied{};
   Figure skipped{};
   Figure overflows{};

@@ -214,6 +214,32 @@ void fill_against_reference(ModeResult& mode, const ModeResult* reference, bool 
   if (judgement.difference) mode.distance.provenance = Provenance::computed;
 }
 
+void fill_against_plain_sums(ModeResult& mode, const ModeResult& plain, const ModeResult* reference) {
+  std::string metric;
+  const std::vector<SeedPair> pairs = pair_by_seed(mode, plain, metric);
+  const bool held_out = metric == "held-out loss";
+  std::vector<double> noise;
+  if (reference != nullptr)
+    for (const RunResult& run : reference->runs)
+      if (const Number loss = held_out ? run.held_out_loss : run.final_loss; run.complete() && loss) noise.push_back(*loss);
+  Judgement& judgement = mode.against_plain;
+  judgement = judge(pairs, noise, metric, plain.mode + " with plain sums");
+  const std::string idle = nothing_applied(runs_that_count(mode));
+  if (noise.size() < 2 && judgement.verdict != Verdict::undecided) {
+    judgement.verdict = Verdict::undecided;
+    judgement.reason = fmt::format("{} {:+.3g} against {} with plain sums; there are no fp32 seeds to tell the noise by", metric,
+                                   judgement.difference.value_or(0.0), plain.mode);
+  }
+  if (!idle.empty()) {
+    judgement.verdict = Verdict::undecided;
+    judgement.reason = idle;
+  }
+  mode.sums_distance = {.value = judgement.difference, .spread = judgement.reference_spread, .low = judgement.low,
+                        .high = judgement.high, .samples = judgement.pairs};
+  if (judgement.difference) mode.sums_distance.provenance = Provenance::computed;
+  mode.notes.push_back(fmt::format("what {}'s sums change: {}: {}", mode.sums, name(judgement.verdict), judgement.reason));
+}
+
 const std::vector<FigureInfo>& comparison_figures() {
   using M = const ModeResult&;
   using F = const Figure&;
@@ -231,6 +257,10 @@ const std::vector<FigureInfo>& comparison_figures() {
       {"distance", "distance from fp32", "loss", "", FigureStyle::difference,
        "mean difference paired by seed, its 95 % interval, and the standard deviation between fp32 seeds",
        [](M m) -> F { return m.distance; }},
+      {"sums_distance", "from plain sums", "loss", "", FigureStyle::difference,
+       "emulated sums: mean difference from the same mode with plain sums, paired by seed, its 95 % interval, and the standard "
+       "deviation between fp32 seeds",
+       [](M m) -> F { return m.sums_distance; }},
       {"steps_applied", "steps applied", "steps", "", FigureStyle::count, "all seeds together",
        [](M m) -> F { return m.applied; }},
       {"steps_skipped", "steps skipped", "steps", "", FigureStyle::count, "all seeds together",

@@ -15,4 +15,7 @@ void fill_own_figures(ModeResult& mode);
 /// comparable.
 void fill_against_reference(ModeResult& mode, const ModeResult* reference, bool same_setting);
 
+/// What the sums of a matrix unit change: the mode against the same mode with plain sums, judged by the noise between fp32 seeds.
+void fill_against_plain_sums(ModeResult& mode, const ModeResult& plain, const ModeResult* reference);
+
 }  // namespace ulpscope::reports

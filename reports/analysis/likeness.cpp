@@ -43,6 +43,7 @@ void add_training(Likeness& like, const RunRecord& run) {
   if (!attributes.is_object() || !attributes.contains("train")) return;
   add_settings(like, "train", attributes["train"]);
   like.erase("train.evaluate_every");
+  like.erase("train.accumulate_as");  // as the mode: it is what is compared
   for (const char* same_bits : {"fusion", "recompute", "weight_copies"}) like.erase(std::string("train.") + same_bits);
   for (const char* twin : {"steps", "batch", "micro_batches", "optimizer"}) like.erase(std::string("train.") + twin);  // said once
 }

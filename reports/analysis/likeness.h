@@ -11,7 +11,7 @@ namespace ulpscope::reports {
 
 /// What each item is called → its value: the model's settings, the text trained on (by its fingerprint: a path says
 /// where it lay, not what it was), batch and context, every setting of the training with those of the scaler, and the
-/// non-standard knobs. Not in it: mode, seed and device, the loss scaling in force (modes differ in it), and how often
+/// non-standard knobs. Not in it: mode, whose matrix units' sums it had, seed and device, the loss scaling in force (modes differ in it), and how often
 /// was evaluated (it changes nothing that is judged).
 using Likeness = std::map<std::string, std::string>;
 Likeness likeness(const RunRecord& run);

@@ -95,6 +95,12 @@ void forward_flushes(const PredictionInput& input, std::vector<Foreseen>& found)
     f.kind = name(Kind::activation_below_range);
     f.what = fmt::format("{} of the non-zero elements of {} become zero in {}",
                          percent(static_cast<double>(lost) / static_cast<double>(all)), r.tensor, name(r.format));
+    // Nothing is left of it, and what reads it computes with zeros: beside other terms of a sum that may be nothing.
+    if (lost == all && r.feeds_loss && !r.added && r.source == StoredRange::Source::computed && r.operation != "scale_loss") {
+      f.gravity = Gravity::damage;
+      f.what += fmt::format(" (the greatest is {}, the end of the range {}): what follows computes with zeros in their place", amount(r.greatest),
+                            amount(info(r.format).flush_threshold));
+    }
     f.facts.push_back(fact("flushed_share", "flushed", static_cast<double>(lost) / static_cast<double>(all),
                            percent(static_cast<double>(lost) / static_cast<double>(all)), Provenance::projected));
     found.push_back(std::move(f));

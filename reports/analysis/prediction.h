@@ -47,6 +47,7 @@ struct StoredRange {
     batch
   } source = Source::computed;  ///< what it is, or a cast of
   std::int64_t order = 0;       ///< in execution
+  bool added = false;           ///< something reads it as a term of a sum, beside which it may be nothing
   bool explained = false;       ///< a check of its own speaks of its overflows
   std::int64_t elements = 0;
   double greatest = 0.0;  ///< of the finite elements, unscaled

@@ -45,7 +45,7 @@ void count(PolicyReplay& replay, const ReplayedStep& step, std::map<float, std::
 
 void settle(PolicyReplay& replay, const std::map<float, std::pair<std::int64_t, std::int64_t>>& in_force) {
   const auto longest = std::max_element(in_force.begin(), in_force.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (longest != in_force.end()) replay.settled = static_cast<double>(longest->first);
+  if (longest != in_force.end() && replay.known()) replay.settled = static_cast<double>(longest->first);
 }
 
 PolicyReplay run_policy(const RecordedRanges& ranges, const NamedPolicy& named) {
@@ -59,7 +59,7 @@ PolicyReplay run_policy(const RecordedRanges& ranges, const NamedPolicy& named) 
     if (transition.event == scaling::ScaleEvent::gave_up) replay.gave_up = ranges.record(i).step;
     state = transition.state;
   }
-  replay.last = static_cast<double>(state.scale);
+  if (replay.known()) replay.last = static_cast<double>(state.scale);
   settle(replay, in_force);
   return replay;
 }
@@ -79,14 +79,17 @@ PolicyReplay history(const RecordedRanges& ranges, const Evidence& evidence, con
 
 void add_notes(RunScaleReplay& run) {
   if (run.incomplete > 0)
-    run.notes.push_back(fmt::format("in {} something overflowed when it was recorded: what lies behind it was not seen, and is taken from the nearest step in which everything was [inferred]", counted(run.incomplete, "step")));
+    run.notes.push_back(fmt::format("in {} something overflowed when it was recorded: what lies behind it was not seen{}", counted(run.incomplete, "step"),
+                                    run.incomplete + run.without_range < run.steps ? ", and is taken from the nearest step in which everything was [inferred]" : ""));
   if (run.without_range > 0)
     run.notes.push_back(fmt::format("{} no ranges (completeness says why): taken from the nearest step that has [inferred]", counted(run.without_range, "step") + (run.without_range == 1 ? " has" : " have")));
   if (run.never_finite > 0)
     run.notes.push_back(fmt::format("{} not finite at any scale: ulpscope diagnose says where it begins", counted(run.never_finite, "step") + (run.never_finite == 1 ? " is" : " are")));
   for (const PolicyReplay& policy : run.policies)
     if (policy.unknown > 0)
-      run.notes.push_back(fmt::format("{}: {} unknown, as no step was seen whole: taken not to overflow", policy.name, counted(policy.unknown, "step") + (policy.unknown == 1 ? " is" : " are")));
+      run.notes.push_back(fmt::format("{}: whether {} overflow{} is unknown: {} skips at least, {} at most. In every recorded step something overflowed, and how large it "
+                                      "would have been was not seen; a run that begins with a lower scale (train.scaler.init, train.scaler.fixed) sees it",
+                                      policy.name, counted(policy.unknown, "step"), policy.unknown == 1 ? "s" : "", policy.skips, policy.skips_at_most()));
 }
 
 RunScaleReplay replay_run(const RunFileReader& reader, const RunRecord& record, const ScaleReplayOptions& options) {

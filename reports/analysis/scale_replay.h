@@ -18,7 +18,7 @@ enum class Basis : std::uint8_t {
   recorded,   ///< the scale is the one that was in force: the step's own outcome
   projected,  ///< the ranges of the step
   inferred,   ///< what lies behind an overflow was not seen: the ranges of the nearest step in which everything was
-  unknown,    ///< there is no such step: taken not to overflow
+  unknown,    ///< there is no such step: the scale is taken to go on as if it did not overflow
 };
 std::string_view name(Basis basis);
 
@@ -46,7 +46,15 @@ struct PolicyReplay {
   std::int64_t inferred = 0, unknown = 0;    ///< steps that rest on no range of their own
   std::vector<ReplayedStep> history{};
 
-  double wasted() const { return steps > 0 ? static_cast<double>(skips) / static_cast<double>(steps) : 0.0; }
+  /// Every step rests on something. Where not, skips is the least there can be, and what follows from it is unknown.
+  bool known() const { return unknown == 0; }
+  /// If every step of which nothing is known overflows.
+  std::int64_t skips_at_most() const { return skips + unknown; }
+  /// Share of the steps that is skipped.
+  Number wasted() const {
+    if (!known()) return std::nullopt;
+    return steps > 0 ? static_cast<double>(skips) / static_cast<double>(steps) : 0.0;
+  }
 };
 
 /// One run.

@@ -68,10 +68,6 @@ void add_doubts(ModeTime& mode) {
       mode.notes.push_back(fmt::format("nodes add up to more than the step: they were timed in {} sampled steps of the recorded phase, the step was not", mode.sampled_steps.value_or(0)));
     }
   }
-  const Number busy = mode.device && mode.device->busy_seconds.value ? mode.device->busy_seconds.value : mode.device_step.value;
-  if (busy && mode.step.value && *busy > 1.1 * *mode.step.value)
-    mode.notes.push_back(fmt::format("the device was at work for {:.3g} ms a step and the step took {:.3g} ms: its clock was stopped too early, or other steps were traced. The step time is not to be trusted",
-                                     1e3 * *busy, 1e3 * *mode.step.value));
   if (mode.nodes_from == NodeSource::none)
     mode.notes.emplace_back("no times of nodes are in the file: it is an older one, or timing was off");
   else if (mode.untimed > 0)
@@ -174,6 +170,7 @@ TimeReport time_report(const RunFileReader& reader, const TimeOptions& options) 
   TimeReport report{.file = reader.path()};
   const std::vector<RunRecord> runs = chosen_runs(reader, options);
   report.experiment = experiment_text(runs.front());
+  const std::vector<DeviceSample> samples = reader.device_samples();
   std::vector<Plan> plans;
   for (const RunRecord& run : runs) {
     ModeTime mode{.run = run};
@@ -184,6 +181,8 @@ TimeReport time_report(const RunFileReader& reader, const TimeOptions& options) 
     add_rates(mode, plans.back());
     add_categories(mode);
     add_doubts(mode);
+    add_trust(mode);
+    add_condition(mode, samples);
     report.modes.push_back(std::move(mode));
   }
   for (std::size_t i = 0; i < report.modes.size(); ++i) {

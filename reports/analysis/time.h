@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "reports/analysis/figure.h"
+#include "reports/analysis/gpu_condition.h"
 #include "reports/analysis/time_category.h"
 #include "reports/run_file/reader.h"
 
@@ -38,6 +39,12 @@ inline constexpr double small_bound = 1.2;
 inline constexpr double launch_bound_below = 0.5;
 /// Skipped steps are a reason from this share of all steps on.
 inline constexpr double many_skips = 0.05;
+/// A run is bound by its GPU if that is busy for at least this share of the step. Then the device's clock and the host's must agree …
+inline constexpr double gpu_bound_from = 0.8;
+/// … to this share of the step; else its time is invalid.
+inline constexpr double clocks_agree = 0.10;
+/// A clock that was held down is a reason from this share of the samples on.
+inline constexpr double often_slowed = 0.05;
 /// Time between nodes is a reason from this share of the step on.
 inline constexpr double long_between = 0.25;
 
@@ -76,6 +83,7 @@ struct NodeTime {
   Number of_peak{};  ///< TFLOP/s ÷ the device's peak in compute_format
   TensorCores tensor_cores = TensorCores::unknown;
   Provenance tensor_cores_provenance = Provenance::unknown;  ///< counted from the tensor pipes; inferred from the rate
+  std::string tensor_cores_why{};  ///< in words; empty where the question does not arise
   Number tensor_pipe{};                                      ///< share of cycles, weighted by duration
   bool faster_than_peak = false;                             ///< its lead alone: the time cannot be right, or the format is not what the plan says
 };
@@ -146,6 +154,8 @@ struct ModeTime {
   Figure step{};         ///< median, standard deviation, quartiles
   StepSource step_from = StepSource::none;
   Figure device_step{};  ///< between events on the device
+  std::string invalid{};  ///< why its times cannot be true; empty: nothing says so
+  std::optional<GpuCondition> condition{};  ///< of the GPU while the step was timed; none: it was not asked, or did not answer
   NodeSource nodes_from = NodeSource::none;
   Count sampled_steps{};
   std::vector<NodeTime> nodes{};          ///< by seconds, the greatest first; those without a time last

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "reports/analysis/tensor_use.h"
 #include "reports/analysis/time_parts.h"
 
 namespace ulpscope::reports::time_parts {
@@ -106,7 +107,7 @@ void add_nodes(ModeTime& mode, const Plan& plan, const RunFileReader& reader) {
 namespace {
 
 /// What the pipes' counters, or the rate, say.
-void judge_tensor_cores(NodeTime& row, const ModeTime& mode, const std::optional<DevicePeaks>& peaks) {
+void judge_tensor_cores(NodeTime& row, const ModeTime& mode, const std::optional<DevicePeaks>& peaks, const Number& own_flops) {
   if (!is_product(row.category)) {
     row.tensor_cores = TensorCores::not_a_product;
     return;
@@ -114,24 +115,21 @@ void judge_tensor_cores(NodeTime& row, const ModeTime& mode, const std::optional
   if (mode.run.device_kind == "cpu") {
     row.tensor_cores = TensorCores::none;
     row.tensor_cores_provenance = Provenance::inferred;
+    row.tensor_cores_why = "a processor has none";
     return;
   }
-  if (row.tensor_pipe) {
-    row.tensor_cores = *row.tensor_pipe > 0.0 ? TensorCores::yes : TensorCores::no;
-    row.tensor_cores_provenance = Provenance::counted;
-    return;
+  TensorEvidence evidence{.tensor_pipe = row.tensor_pipe, .flops = own_flops, .seconds = row.seconds.value};
+  if (peaks) {
+    // fp32's products run on tensor cores as tf32, if at all.
+    const Number on_cores = peaks->of(row.compute_format == "fp32" ? "tf32" : row.compute_format);
+    evidence.has_tensor_cores = on_cores.has_value();
+    evidence.plain_peak = product(Number(peaks->fp32), 1e12);
+    evidence.tensor_peak = product(on_cores, 1.02e12);   // the table holds to 1.2 %
   }
-  if (!peaks) return;
-  if (!peaks->fp16 && !peaks->tf32) {
-    row.tensor_cores = TensorCores::none;
-  } else if (narrower(row.compute_format) && !peaks->of(row.compute_format)) {
-    row.tensor_cores = TensorCores::no;  // the device has none for the format
-  } else if (row.tflops && *row.tflops > peaks->fp32) {
-    row.tensor_cores = TensorCores::yes;  // with fp32 sums nothing else is as fast
-  } else {
-    return;
-  }
-  row.tensor_cores_provenance = Provenance::inferred;
+  const TensorUse use = tensor_use(evidence);
+  row.tensor_cores = use.answer == TensorAnswer::yes ? TensorCores::yes : use.answer == TensorAnswer::unknown ? TensorCores::unknown : peaks && !peaks->fp16 && !peaks->tf32 ? TensorCores::none : TensorCores::no;
+  row.tensor_cores_provenance = use.provenance;
+  row.tensor_cores_why = use.why;
 }
 
 }  // namespace
@@ -142,23 +140,25 @@ void add_rates(ModeTime& mode, const Plan& plan) {
   for (NodeTime& row : mode.nodes) {
     const Number& seconds = row.seconds.value;
     row.share = ratio(seconds, mode.nodes_sum.value);
+    Number own_flops;   // of the lead alone
     if (row.node) {
       // Without a clock every launch is taken to be called once for each micro-batch, updates once for each step.
       if (!row.calls && row.kernels)
         row.calls = row.phase == Phase::update ? Number(1.0) : mode.run.micro_batches ? Number(static_cast<double>(*mode.run.micro_batches)) : std::nullopt;
       const auto number = [](const Count& c) { return c ? Number(static_cast<double>(*c)) : std::nullopt; };
       row.flops = product(number(plan.flops(*row.node)), row.calls);
+      own_flops = product(number(plan.node(*row.node).flops), row.calls);
       row.bytes = product(number(plan.bytes(*row.node)), row.calls);
       row.tflops = product(ratio(row.flops, seconds), 1e-12);
       row.gbps = product(ratio(row.bytes, seconds), 1e-9);
       if (peaks && is_product(row.category)) {
         row.of_peak = ratio(row.tflops, peaks->of(row.compute_format));
-        const Number own = product(ratio(product(number(plan.node(*row.node).flops), row.calls), seconds), 1e-12);
+        const Number own = product(ratio(own_flops, seconds), 1e-12);
         const Number peak = peaks->of(row.compute_format);
         row.faster_than_peak = own && peak && *own > 1.02 * *peak;  // the table holds to 1.2 %
       }
     }
-    judge_tensor_cores(row, mode, peaks);
+    judge_tensor_cores(row, mode, peaks, own_flops);
     if (!is_product(row.category) || !seconds) continue;
     product_seconds += *seconds;
     if (row.tensor_cores == TensorCores::unknown) continue;
@@ -166,10 +166,6 @@ void add_rates(ModeTime& mode, const Plan& plan) {
     if (row.tensor_cores == TensorCores::yes) on_cores += *seconds;
   }
   if (mode.device && known > 0.0) mode.device->tensor_core_share = figure(on_cores / product_seconds, Provenance::computed);
-  const auto impossible = std::count_if(mode.nodes.begin(), mode.nodes.end(), [](const NodeTime& n) { return n.faster_than_peak; });
-  if (impossible > 0)
-    mode.notes.push_back(fmt::format("{} product{} faster than the hardware can be in the plan's format: the time is wrong, or another format was used (NVIDIA_TF32_OVERRIDE)",
-                                     impossible, impossible == 1 ? " is" : "s are"));
 }
 
 void add_categories(ModeTime& mode) {

@@ -28,6 +28,8 @@ struct Plan {
   Count bytes(NodeId lead) const;
 };
 Plan read_plan(const RunFileReader& reader, const RunRecord& run);
+/// The same from the rows themselves.
+Plan plan_of(std::vector<NodeRecord> nodes, std::vector<TensorRecord> tensors, const std::vector<EdgeRecord>& edges);
 
 /// Of a shape in a format; unknown for a format that is not known.
 Count tensor_bytes(const std::vector<std::int64_t>& shape, const std::string& format);
@@ -40,6 +42,10 @@ bool add_kernels(ModeTime& mode, const Plan& plan, std::map<NodeId, NodeTime>& r
 /// Rates, shares, tensor cores, once seconds are known.
 void add_rates(ModeTime& mode, const Plan& plan);
 void add_categories(ModeTime& mode);
+
+/// Whether the step's time can be true, and under which conditions the GPU was timed.
+void add_trust(ModeTime& mode);
+void add_condition(ModeTime& mode, const std::vector<DeviceSample>& samples);
 
 /// reference: fp32 of the same file and device, or none.
 void add_ledger(ModeTime& mode, const Plan& plan, const RunResult& result, const ModeTime* reference);

@@ -1,8 +1,5 @@
-// Peak rates of GPUs, by the device's name: only to say which share of it a product reached, and whether it must have used
-// tensor cores.
-//
-// Dense figures (no sparsity) with fp32 sums, of one device: NVIDIA's datasheets and white papers, cross-checked as SMs × FMA per SM and
-// clock × 2 × boost clock, which agrees within 1.2 % in every row (GB200 fp32: 2.4 %).
+// Peak rates of GPUs, by the device's name, from the hardware table: only to say which share of it a product reached, and whether it
+// must have used tensor cores. Dense figures (no sparsity) with fp32 sums, of one device.
 #pragma once
 
 #include <optional>

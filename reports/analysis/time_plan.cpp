@@ -41,10 +41,14 @@ Count tensor_bytes(const std::vector<std::int64_t>& shape, const std::string& fo
 }
 
 Plan read_plan(const RunFileReader& reader, const RunRecord& run) {
+  if (!run.plan) return {};
+  return plan_of(reader.nodes(*run.plan), reader.tensors(*run.plan), reader.edges(*run.plan));
+}
+
+Plan plan_of(std::vector<NodeRecord> nodes, std::vector<TensorRecord> tensors, const std::vector<EdgeRecord>& edges) {
   Plan plan;
-  if (!run.plan) return plan;
-  plan.nodes = reader.nodes(*run.plan);
-  plan.tensors = reader.tensors(*run.plan);
+  plan.nodes = std::move(nodes);
+  plan.tensors = std::move(tensors);
   std::sort(plan.nodes.begin(), plan.nodes.end(), [](const NodeRecord& a, const NodeRecord& b) { return a.position < b.position; });
   std::map<std::string, NodeId> by_name;
   for (std::size_t i = 0; i < plan.nodes.size(); ++i) {
@@ -58,7 +62,7 @@ Plan read_plan(const RunFileReader& reader, const RunRecord& run) {
   }
   for (const TensorRecord& tensor : plan.tensors)
     if (tensor.node) plan.outputs[{*tensor.node, tensor.output}] = tensor;
-  for (const EdgeRecord& edge : reader.edges(*run.plan)) plan.feeds[{edge.to, edge.to_input}] = edge;
+  for (const EdgeRecord& edge : edges) plan.feeds[{edge.to, edge.to_input}] = edge;
   return plan;
 }
 

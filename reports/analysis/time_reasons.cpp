@@ -62,11 +62,22 @@ void add_measured(ModeTime& mode, const ModeTime& fp32) {
     mode.reasons.push_back({"between", fmt::format("{} of the step lies between nodes: no format makes that shorter", percent(*mode.between_share)), mode.between.provenance});
 }
 
+/// Not faster, and the GPU waits for launches in fp32 already: what would be saved is not what the step waits for.
+void add_advice(ModeTime& mode, const ModeTime& fp32) {
+  const Number& speed = mode.bound.speed.value;
+  const double busy = fp32.device ? fp32.device->busy.value.value_or(1.0) : 1.0;   // unknown: no advice
+  if (!speed || *speed >= worthwhile_speed_up || busy >= launch_bound_below || mode.run.mode == "tf32") return;
+  mode.reasons.push_back({"no_speed_reason", fmt::format("stay with fp32 or tf32, there is no reason of speed: fp32 itself keeps the GPU busy for {} of its step, and a narrower format shortens that part alone", percent(busy)), Provenance::computed});
+}
+
 void add_device(ModeTime& mode) {
   if (mode.device && mode.device->busy.value && *mode.device->busy.value < launch_bound_below)
     mode.reasons.push_back({"launch_bound", fmt::format("the GPU is busy for {} of the step, with {:.4g} kernels of {:.3g} µs on average: it waits for launches", percent(*mode.device->busy.value),
                                                         mode.device->kernels_per_step.value.value_or(0.0), 1e6 * mode.device->kernel_seconds.value.value_or(0.0)),
                             Provenance::computed});
+  if (mode.condition && mode.condition->slowed.value.value_or(0.0) >= often_slowed)
+    mode.reasons.push_back({"throttled", fmt::format("the GPU's clock was held down in {} of the samples of the {}: {}", percent(*mode.condition->slowed.value), mode.condition->phase == "timing" ? "timing phase" : "training", mode.condition->why),
+                            mode.condition->slowed.provenance});
   if (mode.run.device_kind == "cpu" || !mode.bound.factor.value || *mode.bound.factor.value >= worthwhile_speed_up) return;
   mode.reasons.push_back({"no_faster_units", fmt::format("products in this mode have no higher peak than in fp32: {}", mode.bound.factor_from), Provenance::computed});
 }
@@ -84,6 +95,7 @@ void add_reasons(ModeTime& mode, const Plan& plan, const RunResult& result, cons
                             Provenance::computed});
   if (!mode.emulated && reference != nullptr) add_measured(mode, *reference);
   add_device(mode);
+  if (!mode.emulated && reference != nullptr && mode.invalid.empty() && reference->invalid.empty()) add_advice(mode, *reference);
   if (result.skipped && result.steps > 0) {
     const double share = static_cast<double>(*result.skipped) / static_cast<double>(result.steps);
     if (share >= many_skips)

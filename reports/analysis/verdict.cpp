@@ -14,13 +14,14 @@ namespace {
 std::string seeds(int n) { return n == 1 ? "1 seed" : fmt::format("{} seeds", n); }
 
 // Losses that are not finite leave no interval.
-Judgement judge_not_finite(Judgement judgement, int bad_mode, int bad_reference, std::string_view metric) {
+Judgement judge_not_finite(Judgement judgement, int bad_mode, int bad_reference, std::string_view metric,
+                           std::string_view against) {
   const int n = judgement.pairs;
   if (bad_reference > 0) {
-    judgement.reason = fmt::format("fp32's own {} is not finite under {} of {}", metric, bad_reference, seeds(n));
+    judgement.reason = fmt::format("{}'s own {} is not finite under {} of {}", against, metric, bad_reference, seeds(n));
     return judgement;
   }
-  judgement.reason = fmt::format("its {} is not finite under {} of {}, fp32's always is", metric, bad_mode, seeds(n));
+  judgement.reason = fmt::format("its {} is not finite under {} of {}, {}'s always is", metric, bad_mode, seeds(n), against);
   if (n < least_pairs)
     judgement.reason += fmt::format("; a verdict needs {} seeds", least_pairs);
   else if (bad_mode == n)
@@ -35,10 +36,11 @@ std::string_view name(Verdict verdict) {
   return names[static_cast<std::size_t>(verdict)];
 }
 
-Judgement judge(const std::vector<SeedPair>& pairs, const std::vector<double>& reference, std::string_view metric) {
+Judgement judge(const std::vector<SeedPair>& pairs, const std::vector<double>& reference, std::string_view metric,
+                std::string_view against) {
   Judgement judgement{.pairs = static_cast<int>(pairs.size()), .reference_spread = standard_deviation(reference)};
   if (pairs.empty()) {
-    judgement.reason = "no seed was finished both in fp32 and in this mode";
+    judgement.reason = fmt::format("no seed was finished both in {} and in this mode", against);
     return judgement;
   }
   std::vector<double> differences;
@@ -50,14 +52,14 @@ Judgement judge(const std::vector<SeedPair>& pairs, const std::vector<double>& r
     bad_reference += std::isfinite(pair.reference) ? 0 : 1;
   }
   judgement.difference = mean(differences);
-  if (bad_mode + bad_reference > 0) return judge_not_finite(judgement, bad_mode, bad_reference, metric);
+  if (bad_mode + bad_reference > 0) return judge_not_finite(judgement, bad_mode, bad_reference, metric, against);
 
   const auto interval = mean_interval(differences);
   if (interval) {
     judgement.low = interval->low;
     judgement.high = interval->high;
   }
-  const std::string difference = fmt::format("{} {:+.3g} against fp32", metric, *judgement.difference);
+  const std::string difference = fmt::format("{} {:+.3g} against {}", metric, *judgement.difference, against);
   const double band = judgement.reference_spread.value_or(0.0);
   if (judgement.pairs < least_pairs) {
     judgement.reason = fmt::format("{}, on {}; a verdict needs {}", difference, seeds(judgement.pairs), least_pairs);

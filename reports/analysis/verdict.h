@@ -37,6 +37,8 @@ struct Judgement {
 /// inside: the interval lies within ±1 standard deviation between fp32 seeds (ends included); better or worse: it lies
 /// wholly below or above that band; undecided: neither, or fewer than three pairs. Losses that are not finite: worse if
 /// fp32 is finite under every seed and the mode under none, undecided otherwise.
-Judgement judge(const std::vector<SeedPair>& pairs, const std::vector<double>& reference, std::string_view metric);
+/// `against` names what the pairs are held against, if that is not fp32; the band is that of `reference` all the same.
+Judgement judge(const std::vector<SeedPair>& pairs, const std::vector<double>& reference, std::string_view metric,
+                std::string_view against = "fp32");
 
 }  // namespace ulpscope::reports

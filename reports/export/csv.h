@@ -13,7 +13,11 @@
 // Prediction: mode,section,kind,gravity,node,key,value,provenance,text
 //   section is verdict, window, foreseen, fact or advice.
 // Time: mode,seed,section,name,operation,phase,figure,value,unit,provenance,text
-//   section is step, node, category, ledger, bound, device, reason or note; figure is a key as in JSON.
+//   section is step, node, category, ledger, bound, device, gpu_condition, reason or note; figure is a key as in JSON.
+// Break-even: mode,batch,file,figure,value,unit,provenance,text
+//   batch and file are empty in the rows of the mode itself: break_even, note.
+// Sweep: mode,size,figure,value,low,high,unit,provenance,text
+//   size and mode are empty in the rows fact and note.
 #pragma once
 
 #include "reports/export/exporter.h"
@@ -30,6 +34,8 @@ class CsvExporter : public Exporter {
   void write(const Mends& mends, std::ostream& out) const override;
   void write(const ScaleReplay& replay, std::ostream& out) const override;
   void write(const TimeReport& report, std::ostream& out) const override;
+  void write(const BreakEven& result, std::ostream& out) const override;
+  void write(const Sweep& sweep, std::ostream& out) const override;
 };
 
 }  // namespace ulpscope::reports

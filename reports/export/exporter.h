@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "reports/analysis/break_even.h"
 #include "reports/analysis/check.h"
 #include "reports/analysis/compare.h"
 #include "reports/analysis/diagnosis/diagnosis.h"
@@ -17,6 +18,7 @@
 #include "reports/analysis/scale_replay.h"
 #include "reports/analysis/prediction.h"
 #include "reports/analysis/summary.h"
+#include "reports/analysis/sweep.h"
 #include "reports/analysis/time.h"
 
 namespace ulpscope::reports {
@@ -32,6 +34,8 @@ class Exporter {
   virtual void write(const Mends& mends, std::ostream& out) const = 0;
   virtual void write(const ScaleReplay& replay, std::ostream& out) const = 0;
   virtual void write(const TimeReport& report, std::ostream& out) const = 0;
+  virtual void write(const BreakEven& result, std::ostream& out) const = 0;
+  virtual void write(const Sweep& sweep, std::ostream& out) const = 0;
 };
 
 /// "text", "json" or "csv". Throws UsageError listing the forms there are.

@@ -90,6 +90,8 @@ json mode(const ModeResult& m) {
           {"device_kind", m.device_kind},
           {"loss_scaling", m.loss_scaling},
           {"emulated", m.emulated},
+          {"sums", m.sums.empty() ? json(nullptr) : json(m.sums)},
+          {"sums_verdict", m.sums.empty() ? json(nullptr) : json(name(m.against_plain.verdict))},
           {"verdict", name(m.judgement.verdict)},
           {"verdict_reason", m.judgement.reason},
           {"judged_on", m.metric},

@@ -16,6 +16,8 @@ class JsonExporter : public Exporter {
   void write(const Mends& mends, std::ostream& out) const override;
   void write(const ScaleReplay& replay, std::ostream& out) const override;
   void write(const TimeReport& report, std::ostream& out) const override;
+  void write(const BreakEven& result, std::ostream& out) const override;
+  void write(const Sweep& sweep, std::ostream& out) const override;
 };
 
 }  // namespace ulpscope::reports

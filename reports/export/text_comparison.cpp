@@ -29,6 +29,7 @@ std::string cell(const ModeResult& mode, const FigureInfo& info) {
   const Figure& figure = info.get(mode);
   if (!figure.known()) {
     if (scaled(info.style) && mode.loss_scaling == "none") return "none";
+    if (std::string_view(info.key) == "sums_distance" && mode.sums.empty()) return "plain";
     if (info.style == FigureStyle::difference && mode.judgement.verdict == Verdict::reference) return "reference";
   }
   // The range is a line of its own for times and differences; a scale's range is the cell.

@@ -17,8 +17,10 @@ std::string scale_words(const Number& scale) { return scale ? scale_power(*scale
 
 void row(const PolicyReplay& p, std::ostream& out) {
   const std::string range = fmt::format("{} .. {}", scale_words(p.least), scale_words(p.greatest));
-  out << "  " << pad_right(shorten(printable(p.name), name_width - 1), name_width) << pad_left(std::to_string(p.skips), 6) << pad_left(std::to_string(p.searching), 8)
-      << pad_left(scale_words(p.settled), 11) << pad_left(range, 19) << pad_left(fmt::format("{:.3g} %", 100.0 * p.wasted()), 8) << '\n';
+  const std::string skips = p.known() ? std::to_string(p.skips) : p.skips == 0 ? "?" : fmt::format("{}+?", p.skips);
+  out << "  " << pad_right(shorten(printable(p.name), name_width - 1), name_width) << pad_left(skips, 6) << pad_left(p.known() ? std::to_string(p.searching) : "?", 8)
+      << pad_left(p.known() ? scale_words(p.settled) : "?", 11) << pad_left(range, 19)
+      << pad_left(p.known() ? fmt::format("{:.3g} %", 100.0 * *p.wasted()) : "?", 8) << '\n';
 }
 
 void remarks(const PolicyReplay& p, std::ostream& out) {

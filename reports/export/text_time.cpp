@@ -60,6 +60,19 @@ std::string category_cell(const ModeTime& mode, TimeCategory category) {
   return fmt::format("{} {}", seconds_text(*c->seconds.value), pad_left(short_percent(c->share), 4));
 }
 
+/// "1980 MHz", and what it fell to.
+void condition_rows(const Modes& modes, std::ostream& out) {
+  const auto with = [&](std::string_view label, auto&& text) {
+    row_of(out, label, modes, [&](const ModeTime& m) { return m.condition ? text(*m.condition) : std::string("unknown"); });
+  };
+  const auto number = [](const Number& value, const char* unit) { return value ? fmt::format("{:.0f} {}", *value, unit) : std::string("unknown"); };
+  with("GPU clock", [&](const GpuCondition& c) { return number(c.core_clock_mhz.value, "MHz"); });
+  with("  at least", [&](const GpuCondition& c) { return number(c.core_clock_mhz.low, "MHz"); });
+  with("  held down", [](const GpuCondition& c) { return percent_cell(c.slowed.value); });
+  with("  power", [&](const GpuCondition& c) { return number(c.power_watts.value, "W"); });
+  with("  temperature, at most", [&](const GpuCondition& c) { return number(c.temperature_celsius.high, "°C"); });
+}
+
 void step_rows(const Modes& modes, std::ostream& out) {
   row_of(out, "seconds are", modes, [](const ModeTime& m) { return std::string(name(m.step.provenance)); });
   row_of(out, "step", modes, [](const ModeTime& m) { return seconds_cell(m.step.value); });
@@ -67,9 +80,11 @@ void step_rows(const Modes& modes, std::ostream& out) {
   row_of(out, "  median of", modes, [](const ModeTime& m) { return m.step.samples ? fmt::format("{} {}", *m.step.samples, m.step_from == StepSource::timing_phase ? "timed" : "recorded") : ""; });
   const auto has = [&](auto&& question) { return std::any_of(modes.begin(), modes.end(), [&](const ModeTime* m) { return question(*m); }); };
   if (has([](const ModeTime& m) { return m.device_step.known(); })) row_of(out, "  on the device", modes, [](const ModeTime& m) { return seconds_cell(m.device_step.value); });
+  if (has([](const ModeTime& m) { return !m.invalid.empty(); })) row_of(out, "  can be true", modes, [](const ModeTime& m) { return m.invalid.empty() ? "yes" : "INVALID"; });
   row_of(out, "nodes", modes, [](const ModeTime& m) { return seconds_cell(m.nodes_sum.value); });
   row_of(out, "between nodes, idle", modes, [](const ModeTime& m) { return seconds_cell(m.between.value); });
   row_of(out, "  of the step", modes, [](const ModeTime& m) { return percent_cell(m.between_share); });
+  if (has([](const ModeTime& m) { return m.condition.has_value(); })) condition_rows(modes, out);
   if (!has([](const ModeTime& m) { return m.device.has_value(); })) return;
   row_of(out, "GPU busy", modes, [](const ModeTime& m) { return m.device ? percent_cell(m.device->busy.value) : "unknown"; });
   row_of(out, "  kernels in a step", modes, [](const ModeTime& m) { return m.device ? number_text(m.device->kernels_per_step.value.value_or(0.0), 4) : "unknown"; });

@@ -38,9 +38,11 @@ json policy_json(const PolicyReplay& p) {
           {"policy", p.policy},
           {"provenance", name(p.provenance)},
           {"steps", p.steps},
-          {"skips", p.skips},
-          {"search_skips", p.searching},
-          {"wasted", p.wasted()},
+          {"skips", p.known() ? json(p.skips) : json(nullptr)},
+          {"skips_at_least", p.skips},
+          {"skips_at_most", p.skips_at_most()},
+          {"search_skips", p.known() ? json(p.searching) : json(nullptr)},
+          {"wasted", optional(p.wasted())},
           {"first_scale", scale(p.first)},
           {"settled_scale", scale(p.settled)},
           {"settled_at", optional(p.settled_at)},
@@ -96,8 +98,11 @@ void CsvExporter::write(const ScaleReplay& replay, std::ostream& out) const {
       };
       const auto whole = [&](const char* key, std::int64_t value) { figure(key, static_cast<double>(value), FigureStyle::count); };
       whole("steps", p.steps);
-      whole("skips", p.skips);
-      whole("search_skips", p.searching);
+      const auto if_known = [&](std::int64_t value) { return p.known() ? Number(static_cast<double>(value)) : std::nullopt; };
+      figure("skips", if_known(p.skips), FigureStyle::count);
+      whole("skips_at_least", p.skips);
+      whole("skips_at_most", p.skips_at_most());
+      figure("search_skips", if_known(p.searching), FigureStyle::count);
       figure("wasted", p.wasted(), FigureStyle::loss);
       figure("first_scale", p.first, FigureStyle::scale);
       figure("settled_scale", p.settled, FigureStyle::scale);

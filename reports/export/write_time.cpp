@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/export/csv.h"
+#include "reports/export/fields.h"
 #include "reports/export/json.h"
 #include "reports/export/numbers.h"
 
@@ -77,6 +78,15 @@ std::vector<Field> fields(const DeviceUse& d) {
           {"without_node", "", whole_number(d.without_node)}};
 }
 
+std::vector<Field> fields(const GpuCondition& c) {
+  return {{"samples", "", whole_number(c.samples)},
+          {"core_clock", "MHz", c.core_clock_mhz},
+          {"memory_clock", "MHz", c.memory_clock_mhz},
+          {"power", "W", c.power_watts},
+          {"temperature", "°C", c.temperature_celsius},
+          {"held_down", "", c.slowed}};
+}
+
 std::vector<Field> fields(const ModeTime& m) {
   const Provenance rate = m.between.provenance;
   return {{"seconds", "s/step", m.step},
@@ -90,25 +100,10 @@ std::vector<Field> fields(const ModeTime& m) {
           {"ledger_extra", "s/step", m.ledger_extra}};
 }
 
-json number(const Number& value) {
-  if (!value) return nullptr;
-  if (!std::isfinite(*value)) return exact(value, FigureStyle::loss);
-  return *value;
-}
-
-json figure(const Figure& f) {
-  json all{{"value", number(f.value)}, {"provenance", name(f.provenance)}};
-  if (f.spread) all["spread"] = number(f.spread);
-  if (f.low) all["low"] = number(f.low);
-  if (f.high) all["high"] = number(f.high);
-  if (f.samples) all["samples"] = *f.samples;
-  return all;
-}
-
 template <class Row>
 json figures(const Row& row) {
   json all = json::object();
-  for (const Field& field : fields(row)) all[field.key] = figure(field.figure);
+  for (const Field& field : fields(row)) all[field.key] = figure_json(field.figure);
   return all;
 }
 
@@ -127,7 +122,15 @@ json node_json(const NodeTime& n) {
            {"members", std::move(members)}};
   all.update(figures(n));
   all["tensor_cores"] = {{"value", name(n.tensor_cores)}, {"provenance", name(n.tensor_cores_provenance)}};
+  all["tensor_cores"]["why"] = word(n.tensor_cores_why);
   all["faster_than_peak"] = n.faster_than_peak;
+  return all;
+}
+
+json condition_json(const GpuCondition& c) {
+  json all{{"phase", c.phase}};
+  all.update(figures(c));
+  all["why"] = word(c.why);
   return all;
 }
 
@@ -162,17 +165,12 @@ json mode_json(const ModeTime& m) {
           {"ledger", std::move(ledger)},
           {"ledger_at_least", m.ledger_at_least},
           {"bound", std::move(bound)},
+          {"invalid", word(m.invalid)},
           {"device_use", m.device ? figures(*m.device) : json(nullptr)},
+          {"gpu_condition", m.condition ? condition_json(*m.condition) : json(nullptr)},
           {"reasons", std::move(reasons)},
           {"notes", m.notes},
           {"nodes", std::move(nodes)}};
-}
-
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + "\"";
 }
 
 class CsvLines {
@@ -187,7 +185,7 @@ class CsvLines {
   }
   void line(const char* section, const std::string& name_of_row, const std::string& operation, const std::string& phase, const std::string& key, const std::string& value, const char* unit,
             const std::string& provenance, const std::string& text) const {
-    out_ << fmt::format("{},{},{},{},{},{},{},{},{},{},{}\r\n", csv_field(mode_.run.mode), mode_.run.seed, section, csv_field(name_of_row), csv_field(operation), phase, key, value, unit, provenance, csv_field(text));
+    out_ << fmt::format("{},{},{},{},{},{},{},{},{},{},{}\r\n", csv_quoted(mode_.run.mode), mode_.run.seed, section, csv_quoted(name_of_row), csv_quoted(operation), phase, key, value, unit, provenance, csv_quoted(text));
   }
 
  private:
@@ -213,6 +211,8 @@ void CsvExporter::write(const TimeReport& report, std::ostream& out) const {
     for (const LedgerItem& i : m.ledger) lines.row("ledger", i.key, i, "", "", i.note);
     lines.row("bound", "", m.bound, "", "", m.bound.factor_from);
     if (m.device) lines.row("device", "", *m.device);
+    if (m.condition) lines.row("gpu_condition", m.condition->phase, *m.condition, "", "", m.condition->why);
+    if (!m.invalid.empty()) lines.line("step", "", "", "", "invalid", "", "", "", m.invalid);
     for (const NodeTime& n : m.nodes) {
       const std::string phase = n.phase ? std::string(name(*n.phase)) : "";
       lines.row("node", n.name, n, n.operation, phase, n.formats);
@@ -222,7 +222,7 @@ void CsvExporter::write(const TimeReport& report, std::ostream& out) const {
     for (const Reason& r : m.reasons) lines.line("reason", r.key, "", "", "", "", "", std::string(name(r.provenance)), r.text);
     for (const std::string& note : m.notes) lines.line("note", "", "", "", "", "", "", "", note);
   }
-  for (const std::string& note : report.notes) out << fmt::format(",,note,,,,,,,,{}\r\n", csv_field(note));
+  for (const std::string& note : report.notes) out << fmt::format(",,note,,,,,,,,{}\r\n", csv_quoted(note));
 }
 
 }  // namespace ulpscope::reports

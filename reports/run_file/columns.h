@@ -224,6 +224,23 @@ struct Table<KernelRecord> {
 };
 
 template <>
+struct Table<DeviceSample> {
+  static constexpr const char* name = "device_sample";
+  template <class R, class Visit>
+  static void columns(R& r, Visit&& visit) {
+    visit("run", r.run);
+    visit("step", r.step);
+    visit("phase", r.phase);
+    visit("seconds", r.seconds);
+    visit("core_clock_mhz", r.core_clock_mhz);
+    visit("memory_clock_mhz", r.memory_clock_mhz);
+    visit("power_watts", r.power_watts);
+    visit("temperature_celsius", r.temperature_celsius);
+    visit("throttle_reasons", r.throttle_reasons);
+  }
+};
+
+template <>
 struct Table<TensorStatsRecord> {
   static constexpr const char* name = "tensor_stats";
   template <class R, class Visit>

@@ -198,6 +198,10 @@ std::vector<KernelRecord> RunFileReader::kernels(RunId run, const StepRange& ran
     return select<KernelRecord>("WHERE run = ? ORDER BY start_ns LIMIT ?", {number(run), range.limit});
   return select<KernelRecord>(ordered("start_ns"), parameters(run, range));
 }
+std::vector<DeviceSample> RunFileReader::device_samples() const {
+  if (schema_ < 4) return {};
+  return select<DeviceSample>("ORDER BY rowid", {});
+}
 std::vector<TensorStatsRecord> RunFileReader::tensor_stats(RunId run, const StepRange& range) const {
   return select<TensorStatsRecord>(ordered("step, tensor, micro_batch"), parameters(run, range));
 }
@@ -228,6 +232,7 @@ std::int64_t RunFileReader::rows(const std::string& table) const {
   if (std::find(names.begin(), names.end(), table) == names.end())
     throw UsageError(fmt::format("a run file has no table \"{}\"; it has {}", table, fmt::join(names, ", ")));
   if (schema_ < 3 && table == Table<RangeRecord>::name) return 0;
+  if (schema_ < 4 && table == Table<DeviceSample>::name) return 0;
   return guarded([&](Database& database) { return database.integer(("SELECT count(*) FROM " + table).c_str()); });
 }
 

@@ -52,6 +52,8 @@ class RunFileReader {
   std::vector<NodeTiming> node_timings(RunId run) const;
   /// By start. Those of no known step only without a range.
   std::vector<KernelRecord> kernels(RunId run, const StepRange& range = {}) const;
+  /// Of the whole file, in the order in which they were taken. None in files of schema 3 and before.
+  std::vector<DeviceSample> device_samples() const;
   std::vector<TensorStatsRecord> tensor_stats(RunId run, const StepRange& range = {}) const;
   std::vector<TensorStatsRecord> tensor_history(RunId run, TensorId tensor) const;
   /// None in files of schema 2 and before.

@@ -9,7 +9,8 @@ namespace ulpscope::reports {
 bool is_statistic(const Record& record) {
   if (const auto* memory = std::get_if<MemoryRecord>(&record)) return memory->kind == MemoryKind::sample;
   if (const auto* timing = std::get_if<NodeTiming>(&record)) return timing->step.has_value();
-  return std::holds_alternative<TensorStatsRecord>(record) || std::holds_alternative<RangeRecord>(record) || std::holds_alternative<KernelRecord>(record);
+  return std::holds_alternative<TensorStatsRecord>(record) || std::holds_alternative<RangeRecord>(record) || std::holds_alternative<KernelRecord>(record) ||
+         std::holds_alternative<DeviceSample>(record);
 }
 
 RecordQueue::RecordQueue(std::size_t capacity)

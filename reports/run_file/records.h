@@ -187,6 +187,19 @@ struct KernelRecord {
   Number tensor_pipe{};  ///< share of cycles with the tensor pipes active, 0 … 1
 };
 
+/// What a GPU said of itself at a moment of the recording, about once a second (NVML). Unknown: it does not say.
+struct DeviceSample {
+  std::optional<RunId> run{};          ///< none: in the timing phase, where the runs take turns
+  std::optional<std::int64_t> step{};  ///< iteration that was under way
+  std::string phase{};                 ///< "training", "timing"
+  Number seconds{};                    ///< since this recording began, or was gone on with
+  Number core_clock_mhz{};             ///< of the multiprocessors
+  Number memory_clock_mhz{};
+  Number power_watts{};
+  Number temperature_celsius{};
+  Count throttle_reasons{};  ///< bits of NVML's clocks event reasons; 0: the clock is as high as it was asked to be
+};
+
 /// What one tensor held in one step, counted on the values before they were rounded into the tensor's format.
 struct TensorStatsRecord {
   RunId run{};
@@ -295,7 +308,7 @@ struct CompletenessRecord {
 
 /// Anything the writer takes.
 using Record = std::variant<ExperimentRecord, MachineRecord, RunRecord, NodeRecord, EdgeRecord, TensorRecord,
-                            StepRecord, EvaluationRecord, TimingSample, NodeTiming, KernelRecord, TensorStatsRecord,
-                            RangeRecord, EventRecord, MemoryRecord, MendRecord, CompletenessRecord>;
+                            StepRecord, EvaluationRecord, TimingSample, NodeTiming, KernelRecord, DeviceSample,
+                            TensorStatsRecord, RangeRecord, EventRecord, MemoryRecord, MendRecord, CompletenessRecord>;
 
 }  // namespace ulpscope::reports

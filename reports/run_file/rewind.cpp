@@ -15,7 +15,7 @@ void remove(Database& database, const std::string& from, const RunRewind& run, b
 }
 
 void rewind(Database& database, const RunRewind& run) {
-  for (const char* table : {"step", "tensor_stats", "range", "event", "kernel"})
+  for (const char* table : {"step", "tensor_stats", "range", "event", "kernel", "device_sample"})
     remove(database, std::string(table) + " WHERE run = ? AND step >= ?", run, true);
   // An evaluation belongs before the step whose number it has: it is made again.
   remove(database, "evaluation WHERE run = ? AND step >= ?", run, true);
@@ -34,6 +34,7 @@ void rewind(Database& database, const Rewind& plan) {
     for (const RunId run : plan.mends) remove(database, "mend WHERE run = ?", {run, 0}, false);
     if (plan.timing) {
       database.execute("DELETE FROM timing_sample");
+      database.execute("DELETE FROM device_sample WHERE phase = 'timing'");
       database.execute("DELETE FROM completeness WHERE kind = 'note' AND subject LIKE 'timing%'");
     }
     database.execute("COMMIT");

@@ -7,7 +7,7 @@ namespace {
 // unknown (SQLite would store a NaN as NULL). STRICT tables keep ANY exactly as bound.
 constexpr const char* sql = R"sql(
 PRAGMA application_id = 0x756c7073;
-PRAGMA user_version = 3;
+PRAGMA user_version = 4;
 
 CREATE TABLE experiment (
   name TEXT NOT NULL, configuration TEXT NOT NULL, command_line TEXT NOT NULL,
@@ -84,6 +84,11 @@ CREATE TABLE kernel (
 CREATE INDEX kernel_start ON kernel (run, start_ns);
 CREATE INDEX kernel_step ON kernel (run, step);
 
+CREATE TABLE device_sample (
+  run INTEGER, step INTEGER, phase TEXT NOT NULL, seconds ANY, core_clock_mhz ANY, memory_clock_mhz ANY,
+  power_watts ANY, temperature_celsius ANY, throttle_reasons INTEGER
+) STRICT;
+
 CREATE TABLE tensor_stats (
   run INTEGER NOT NULL, step INTEGER NOT NULL, tensor INTEGER NOT NULL, micro_batch INTEGER NOT NULL,
   observation TEXT NOT NULL, provenance TEXT NOT NULL, elements INTEGER NOT NULL,
@@ -135,7 +140,8 @@ const char* schema_sql() { return sql; }
 const std::vector<std::string>& table_names() {
   static const std::vector<std::string> names{
       "experiment",    "machine",     "run",    "node",         "edge",  "tensor", "step", "evaluation",
-      "timing_sample", "node_timing", "kernel", "tensor_stats", "range", "event", "memory", "mend", "completeness"};
+      "timing_sample", "node_timing", "kernel", "device_sample", "tensor_stats", "range", "event",
+      "memory",        "mend",        "completeness"};
   return names;
 }
 

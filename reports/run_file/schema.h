@@ -8,7 +8,7 @@ namespace ulpscope::reports {
 
 /// PRAGMA user_version of the files written here. Raised with every change of the schema; README.md says by which
 /// rules.
-inline constexpr int schema_version = 3;
+inline constexpr int schema_version = 4;
 /// PRAGMA application_id, "ulps": tells a run file from any other SQLite database.
 inline constexpr int application_id = 0x756c7073;
 

@@ -32,6 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       reader.ranges(run.id, {.limit = 10});
       if (run.plan) reader.nodes(*run.plan);
     }
+    reader.device_samples();
     reports::compare({&reader});
   } catch (const UsageError&) {
   }

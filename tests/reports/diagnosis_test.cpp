@@ -246,12 +246,31 @@ TEST_F(DiagnosisTest, WhatNobodyKnowsIsUnknown) {
   EXPECT_TRUE(d.causes[0].remedies.empty());
 }
 
+/// One bad step at the end says nothing of what would have come after it; three in a row, or weights that are gone, do.
+TEST_F(DiagnosisTest, ASkippedStepAtTheEndIsNoEvidenceOfFatality) {
+  for (const int bad : {1, 2, 3}) {
+    ForgedRun run("fp16");
+    run.small_model();
+    run.step(1.0, false, 65536.0);
+    for (int i = 0; i < bad; ++i) run.step(nan_number, true, 65536.0 / (1 << i));
+    run.observe(0, {});
+    run.observe(1, {{"x", {.nan = 1}}, {"y", {.nan = 4}}, {"loss", {.elements = 1, .nan = 1}}}, "replay");
+    const RunDiagnosis d = of(run);
+    EXPECT_EQ(d.outcome, bad < 3 ? Outcome::healthy : Outcome::fatal) << bad << ": " << d.verdict;
+    ASSERT_FALSE(d.causes.empty());
+    EXPECT_EQ(d.causes[0].kind, Kind::data_not_finite) << "it is told all the same";
+    EXPECT_EQ(d.causes[0].gravity, bad < 3 ? Gravity::note : Gravity::fatal);
+    const bool said = std::any_of(d.notes.begin(), d.notes.end(), [](const std::string& n) { return n.find("whether it gets over") != std::string::npos; });
+    EXPECT_EQ(said, bad < 3);
+  }
+}
+
 TEST_F(DiagnosisTest, PoisonComesFromWeightsDataOrBuffers) {
   for (const auto& [name, kind] : {std::pair{"w", Kind::weights_poisoned}, std::pair{"x", Kind::data_not_finite}}) {
     ForgedRun run("fp16");
     run.small_model();
     run.step(1.0, false, 65536.0);
-    run.step(nan_number, true, 65536.0);
+    for (int i = 0; i < 3; ++i) run.step(nan_number, true, 65536.0);
     run.observe(0, {});
     run.observe(1, {{name, {.nan = 1}}, {"w.fp16", {.nan = 1}}, {"y", {.nan = 4}}, {"loss", {.elements = 1, .nan = 1}}},
                 "replay");

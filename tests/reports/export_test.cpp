@@ -222,7 +222,7 @@ std::vector<Figure*> all_figures(ModeResult& mode) {
       &mode.seeds,       &mode.final_loss,   &mode.best_loss,         &mode.held_out_loss, &mode.distance,
       &mode.applied,     &mode.skipped,      &mode.overflows,         &mode.scale_first,   &mode.scale_range,
       &mode.scale_last,  &mode.step_seconds, &mode.tokens_per_second, &mode.speed,         &mode.peak_bytes,
-      &mode.memory_ratio};
+      &mode.memory_ratio, &mode.sums_distance};
   for (Figure& figure : mode.peak_by_category) list.push_back(&figure);
   return list;
 }
@@ -348,7 +348,7 @@ TEST_F(Export, SummaryInEveryForm) {
                            .seconds = nan_value,
                            .provenance = Provenance::measured,
                            .detail = "of the whole run"}};
-  EXPECT_EQ(written("text", summary), R"(file            a.ulp (4 KiB, schema 3)
+  EXPECT_EQ(written("text", summary), R"(file            a.ulp (4 KiB, schema 4)
 experiment      made up
 created         2025-01-31T12:00:00Z
 command         ulpscope run gpt.toml

@@ -135,7 +135,7 @@ TEST_F(ScaleReplayTest, Case32ComesOutExactly) {
       EXPECT_EQ(p.settled_at, s.skips);
       EXPECT_EQ(p.provenance, Provenance::projected);
       EXPECT_EQ(p.unknown, 0);
-      EXPECT_DOUBLE_EQ(p.wasted(), static_cast<double>(s.skips) / 50.0);
+      EXPECT_DOUBLE_EQ(p.wasted().value(), static_cast<double>(s.skips) / 50.0);
     }
 }
 
@@ -217,7 +217,7 @@ TEST_F(ScaleReplayTest, WithoutAStepThatIsWholeItIsUnknown) {
   const Gradients hidden = [](std::int64_t) { return std::pair{1.0f, 16.0f}; };
   const RunScaleReplay run = replay({scaling::FixedScaling{.scale = 0x1p17f}, hidden, 3}, "fixed:2^14");
   EXPECT_EQ(run.policies.at(0).unknown, 3);
-  EXPECT_THAT(fmt::format("{}", fmt::join(run.notes, "\n")), HasSubstr("3 steps are unknown"));
+  EXPECT_THAT(fmt::format("{}", fmt::join(run.notes, "\n")), HasSubstr("whether 3 steps overflow is unknown: 0 skips at least, 3 at most"));
 }
 
 TEST_F(ScaleReplayTest, NoScaleHelpsALossThatIsNotFinite) {

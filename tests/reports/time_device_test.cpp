@@ -103,6 +103,89 @@ TEST_F(TimeOfADevice, FasterThanTheHardware) {
   EXPECT_THAT(of(late).notes, Contains(HasSubstr("clock was stopped too early")));
 }
 
+// The device's clock and the host's may differ where the GPU waits, and not where it is what the step waits for.
+TEST_F(TimeOfADevice, ClocksThatDisagreeMakeATimeInvalid) {
+  ForgedTime t = gpu("fp32", "Testium GPU");   // step 1 ms
+  t.samples[0].device_seconds = 0.91e-3;
+  t.kernel("gemm", 1, t.id("y"), 1000, 850);
+  EXPECT_EQ(of(t).invalid, "");
+  t.samples[0].device_seconds = 0.86e-3;       // 14 % apart, and the GPU was busy for 85 %
+  EXPECT_THAT(of(t).invalid, HasSubstr("the GPU is busy for 85 % of the step, and yet events on the device say 0.86 ms and the host's clock 1 ms"));
+  EXPECT_THAT(of(t).notes, Contains(HasSubstr("the step's time is invalid")));
+  t.kernels[0].duration_ns = 400'000;          // it waits for launches: nothing is wrong
+  EXPECT_EQ(of(t).invalid, "");
+  t.samples[0].device_seconds = 1.2e-3;        // no host waits for less than the device works
+  EXPECT_THAT(of(t).invalid, HasSubstr("the host's clock was stopped too early"));
+  t.samples[0].device_seconds = 1.09e-3;
+  EXPECT_EQ(of(t).invalid, "");
+  ForgedTime cpu("fp32");
+  cpu.sample(1e-3, false, 2e-3);
+  EXPECT_EQ(of(cpu).invalid, "");
+}
+
+TEST_F(TimeOfADevice, TensorCoresOfFp32AreTf32s) {
+  const auto in = [&](const std::string& device, std::int64_t flops) {
+    ForgedTime t = gpu("fp32", device);
+    t.kernel("gemm", 1, t.id("y"), 1000, 100);
+    for (NodeRecord& node : t.forged.nodes)
+      if (node.name == "y") node.flops = flops;
+    return node_named(of(t), "y");
+  };
+  // Case 57: nothing but TF32 multiplies as fast on this device.
+  const NodeTime fast = in("NVIDIA A100-SXM4-40GB", 3'000'000'000);
+  EXPECT_EQ(fast.tensor_cores, TensorCores::yes);
+  EXPECT_THAT(fast.tensor_cores_why, HasSubstr("30.0 TFLOP/s is more than 19.5"));
+  EXPECT_EQ(in("NVIDIA A100-SXM4-40GB", 1'000'000'000).tensor_cores, TensorCores::unknown);
+  // A time that cannot be true proves nothing.
+  EXPECT_EQ(in("NVIDIA A100-SXM4-40GB", 30'000'000'000).tensor_cores, TensorCores::unknown);
+  const NodeTime volta = in("Tesla V100-SXM2-16GB", 1'000'000'000);
+  EXPECT_EQ(volta.tensor_cores, TensorCores::no) << "they take fp16 alone";
+  EXPECT_EQ(volta.tensor_cores_provenance, Provenance::inferred);
+}
+
+TEST_F(TimeOfADevice, ConditionsAndThrottling) {
+  ForgedTime fp16 = gpu("fp16", "Testium GPU");
+  const auto with = [&](const std::vector<DeviceSample>& samples) {
+    { write_times(in("g.ulp"), {&fp16}); }
+    RunFileWriter writer(in("g.ulp"), {.append = true});
+    for (const DeviceSample& s : samples) writer.push(s);
+    writer.close();
+    return time_report(RunFileReader(in("g.ulp")), {}).modes.at(0);
+  };
+  EXPECT_FALSE(with({}).condition);
+  const DeviceSample training{.run = RunId{1}, .step = 3, .phase = "training", .core_clock_mhz = 1000.0, .throttle_reasons = 0x4};
+  const DeviceSample timing{.phase = "timing", .core_clock_mhz = 1980.0, .throttle_reasons = 0};
+  const DeviceSample hot{.phase = "timing", .core_clock_mhz = 1400.0, .throttle_reasons = 0x40};
+  ModeTime m = with({training, timing, timing});
+  EXPECT_EQ(m.condition->phase, "timing") << "the step is of the timing phase";
+  EXPECT_EQ(m.condition->core_clock_mhz.value, 1980.0);
+  EXPECT_THAT(reason_keys(m), testing::Not(Contains("throttled")));
+  m = with({timing, hot});
+  ASSERT_THAT(reason_keys(m), Contains("throttled"));
+  for (const Reason& r : m.reasons) {
+    if (r.key != std::string("throttled")) continue;
+    EXPECT_EQ(r.text, "the GPU's clock was held down in 50 % of the samples of the timing phase: temperature (hardware) (1)");
+  }
+  EXPECT_EQ(with({training}).condition->phase, "training");
+}
+
+TEST_F(TimeOfADevice, WhereFp32WaitsForLaunchesThereIsNoReasonOfSpeed) {
+  ForgedTime fp32 = gpu("fp32", "Testium GPU"), fp16("fp16", 2);
+  fp16.forged.run.device = fp32.forged.run.device;
+  fp16.forged.run.device_kind = "cuda";
+  fp16.forged.run.time_provenance = Provenance::measured;
+  fp16.sample(1.2e-3, false, 1.1e-3);
+  fp32.kernel("gemm", 1, fp32.id("y"), 1000, 310);
+  const auto reasons = [&] { return reason_keys(time_report(write_times(in("b.ulp"), {&fp32, &fp16}), {}).modes.at(1)); };
+  EXPECT_THAT(reasons(), Contains("no_speed_reason"));
+  fp16.samples[0].wall_seconds = 0.5e-3;   // it is faster all the same
+  fp16.samples[0].device_seconds = 0.5e-3;
+  EXPECT_THAT(reasons(), testing::Not(Contains("no_speed_reason")));
+  fp16.samples[0].wall_seconds = 1.2e-3;
+  fp32.kernels[0].duration_ns = 900'000;
+  EXPECT_THAT(reasons(), testing::Not(Contains("no_speed_reason")));
+}
+
 TEST_F(TimeOfADevice, RecordsThatAreNoUse) {
   ForgedTime t = gpu("fp32", "Testium GPU");
   t.kernel("gemm", 1, t.id("y"), 0, 100);

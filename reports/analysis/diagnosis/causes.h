@@ -42,11 +42,15 @@ Known scale_cause(const Suspect& suspect, Cause& cause);      // causes_scale.cp
 Known divisor_cause(const Suspect& suspect, Cause& cause);    // causes_range.cpp
 Known range_cause(const Suspect& suspect, Cause& cause);      // causes_range.cpp
 
+/// Of rows that several masks leave without a score: how many are one mask's, where what the others can have done leaves no doubt.
+void tell_mask_rows_apart(std::vector<Cause>& causes);  // causes_mask.cpp
+
 /// The cause of a root with everything that is known of it but its gravity; nothing if it is contained.
 std::optional<Cause> cause_of(const Suspect& suspect);
 
 /// Causes without a value that is not finite, each with its gravity.
 void silent_update_causes(const Evidence& evidence, std::vector<Cause>& causes);  // causes_updates.cpp
+void silent_moment_causes(const Evidence& evidence, std::vector<Cause>& causes);  // causes_moments.cpp
 void silent_norm_causes(const Evidence& evidence, std::vector<Cause>& causes);    // causes_norm.cpp
 void silent_sum_causes(const Evidence& evidence, std::vector<Cause>& causes);     // causes_sums.cpp
 void silent_gradient_causes(const Evidence& evidence, const StepStory& story,

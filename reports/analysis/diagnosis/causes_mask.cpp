@@ -39,6 +39,10 @@ std::int64_t at_most(const Suspect& s, const PlanNode& softmax, std::int64_t ele
   return elements * times / result->shape.back();
 }
 
+std::string share_words(std::int64_t most) {
+  return fmt::format(" (this alone makes {} of them)", most == 0 ? "none" : fmt::format("at most {}", most));
+}
+
 void add_rows(const Suspect& s, const Rows& rows, const PlanNode& softmax, std::int64_t elements, Cause& cause) {
   if (!rows.known) {
     cause.what += fmt::format("; whether a row of {} keeps a finite score was not observed", softmax.record.name);
@@ -46,11 +50,9 @@ void add_rows(const Suspect& s, const Rows& rows, const PlanNode& softmax, std::
   }
   const std::int64_t most = at_most(s, softmax, elements);
   cause.what += fmt::format("; rows with no finite score: {} of {}{}; NaN begins in {} of those rows", rows.without_score,
-                            rows.all,
-                            most < rows.without_score ? fmt::format(" (this alone makes {} of them)",
-                                                                    most == 0 ? "none" : fmt::format("at most {}", most))
-                                                      : "",
-                            softmax.record.name);
+                            rows.all, most < rows.without_score ? share_words(most) : "", softmax.record.name);
+  if (most < rows.without_score)
+    cause.facts.push_back(fact("rows_by_this", "rows by this alone", static_cast<double>(most), fmt::format("at most {} of them", most), Provenance::computed));
   cause.facts.push_back(fact("rows_without_score", "rows with no finite score", static_cast<double>(rows.without_score),
                              fmt::format("{} of {} in {}", rows.without_score, rows.all, softmax.record.name)));
 }
@@ -84,6 +86,30 @@ std::optional<double> constant_of(const Suspect& s) {
 }
 
 }  // namespace
+
+void tell_mask_rows_apart(std::vector<Cause>& causes) {
+  const auto of = [](Cause& cause, const char* key) -> Fact* {
+    const auto found = std::find_if(cause.facts.begin(), cause.facts.end(), [&](const Fact& f) { return f.key == key; });
+    return found == cause.facts.end() ? nullptr : &*found;
+  };
+  for (Cause& cause : causes) {
+    Fact* const share = of(cause, "rows_by_this");
+    const Fact* const all = of(cause, "rows_without_score");
+    if (share == nullptr || all == nullptr || cause.others > 0) continue;
+    double left = all->value.value_or(0.0);
+    for (Cause& other : causes) {
+      const Fact* const rows = of(other, "rows_without_score");
+      if (&other != &cause && rows != nullptr && other.step == cause.step && rows->text == all->text)
+        left -= other.others > 0 || of(other, "rows_by_this") == nullptr ? left : of(other, "rows_by_this")->value.value_or(0.0);
+    }
+    if (left < *share->value || *share->value >= *all->value || *share->value == 0.0) continue;
+    const auto rows = static_cast<std::int64_t>(*share->value);
+    const std::string words = share_words(rows);
+    if (const std::size_t at = cause.what.find(words); at != std::string::npos)
+      cause.what.replace(at, words.size(), fmt::format(" ({} of them by this, the rest by what else is told of)", rows));
+    share->text = fmt::format("{} of {}: what else leaves rows without a score makes at most {}", rows, amount(*all->value), amount(*all->value - *share->value));
+  }
+}
 
 Known mask_cause(const Suspect& s, Cause& cause) {
   const PlanView& plan = s.evidence.plan();

@@ -12,27 +12,33 @@
 namespace ulpscope::reports {
 namespace {
 
-/// Rows whose reciprocal root became 0, of all rows: the second result of rms_norm (third of layer_norm), or a whole
-/// row of zeros in the first.
+/// rms_norm: y, rstd; layer_norm: y, mean, rstd; batch_norm: y, mean, rstd, variance.
+std::size_t reciprocal_output(const PlanNode& node) { return node.record.operation == "rms_norm" ? 1 : 2; }
+
+/// What a result becomes that is multiplied by 0.
+const char* left_over(const PlanNode& node) { return node.record.operation == "rms_norm" ? "zero" : "the bias, whatever went in"; }
+
+/// Rows whose reciprocal root became 0, of all rows (of channels); of rms_norm also a whole row of zeros in its result.
 void add_rows(const Suspect& s, Cause& cause) {
   const PlanNode& node = s.node();
   const TensorRecord* first = node.outputs.empty() ? nullptr : s.evidence.plan().tensor(node.outputs.front());
   if (first == nullptr || first->shape.empty() || first->shape.back() <= 0) return;
-  const Stat* rows = node.outputs.size() > 1 ? s.step.stat(node.outputs.back(), s.root.micro_batch) : nullptr;
+  const std::size_t side = reciprocal_output(node);
+  const Stat* rows = node.outputs.size() > side ? s.step.stat(node.outputs[side], s.root.micro_batch) : nullptr;
   const Stat* result = s.step.stat(node.outputs.front(), s.root.micro_batch);
   std::int64_t zero = 0, all = 0;
   if (rows != nullptr) {
     zero = rows->stored_zero();
     all = rows->elements;
-  } else if (result != nullptr) {
+  } else if (result != nullptr && node.record.operation == "rms_norm") {
     zero = result->stored_zero() / first->shape.back();
     all = result->elements / first->shape.back();
   }
   if (all == 0) return;
   if (zero > 0)
     cause.what += fmt::format(
-        "; its reciprocal is 0, and {} of {} became exactly zero: no NaN, no inf, nothing a check of results sees",
-        zero, counted(all, "row"));
+        "; its reciprocal is 0, and {} of {} became exactly {}: no NaN, no inf, nothing a check of results sees",
+        zero, counted(all, node.record.operation == "batch_norm" ? "channel" : "row"), left_over(node));
   cause.facts.push_back(
       fact("zero_rows", "rows forced to zero", static_cast<double>(zero), fmt::format("{} of {}", zero, all)));
 }
@@ -117,8 +123,7 @@ struct Erased {
 
 /// The reciprocal root of a mean square is never 0 but for an infinite one: the side result of rows (channels) tells.
 std::optional<Erased> erased(const ObservedStep& step, const PlanNode& node, const NormInput& in) {
-  // rms_norm: y, rstd; layer_norm: y, mean, rstd; batch_norm: y, mean, rstd, variance.
-  const std::size_t side = node.record.operation == "rms_norm" ? 1 : 2;
+  const std::size_t side = reciprocal_output(node);
   if (node.outputs.size() > side)
     if (const Stat* rstd = step.stat(node.outputs[side]); rstd != nullptr && rstd->bad() == 0) {
       if (rstd->zero == 0) return std::nullopt;
@@ -161,7 +166,7 @@ void swallowed(const Evidence& e, const ObservedStep& step, const PlanNode& node
   cause.what = fmt::format(
       "{}: {}; its reciprocal is 0, and {} of {} became exactly {}: no NaN, no inf, nothing a check of results sees",
       node.record.name, inside(node, *in), rows->rows, counted(rows->of, unit),
-      node.record.operation == "rms_norm" ? "zero" : "the bias, whatever went in");
+      left_over(node));
   cause.reaches = "what follows, as finite zeros";
   cause.operands = operands_of(e, step, node, 0);
   cause.facts.push_back(fact("greatest_input", "greatest input", in->greatest,
@@ -196,10 +201,15 @@ Known norm_cause(const Suspect& s, Cause& cause) {
   const Format format = sum_format(s.node());
   if (s.root.how == Root::How::inner) {
     const double greatest = x != nullptr ? x->greatest : std::sqrt(s.root.inner->greatest);
-    const bool square = greatest * greatest >= limit(format);
+    // Of a norm that takes the mean away the squares are of what is left: what was counted inside tells, not what went in.
+    const bool about_mean = s.node().record.operation != "rms_norm";
+    const bool square = !about_mean && greatest * greatest >= limit(format);
     cause.kind = Kind::norm_overflowed;
     cause.what =
-        square ? fmt::format("{}: the square of {} is {}, more than {} holds, so the sum of squares is inf",
+        about_mean ? fmt::format("{}: the sums of a {} leave {} on the way: a square (less the mean) or a partial sum came to {} before it was rounded",
+                                 s.node().record.name, s.node().record.operation == "batch_norm" ? "channel" : "row", name(format),
+                                 held_against_limit(s.root.inner->greatest, format))
+        : square ? fmt::format("{}: the square of {} is {}, more than {} holds, so the sum of squares is inf",
                              s.node().record.name, amount(greatest), amount(greatest * greatest), name(format))
                : fmt::format(
                      "{}: the sum of squares leaves {} on the way (greatest square {}, greatest partial sum {})",
@@ -207,6 +217,8 @@ Known norm_cause(const Suspect& s, Cause& cause) {
     cause.facts.push_back(fact("greatest_input", "greatest input", greatest,
                                fmt::format("{}; the largest whose square fits {} is below {}", amount(greatest),
                                            name(format), amount(std::sqrt(limit(format))))));
+    if (about_mean)
+      cause.facts.push_back(fact("inner_greatest", "greatest square or partial sum", s.root.inner->greatest, held_against_limit(s.root.inner->greatest, format)));
     cause.facts.push_back(
         fact("inner_overflowed", "overflows inside", static_cast<double>(s.root.inner->overflowed),
              fmt::format("{} roundings of squares and partial sums in {}", s.root.inner->overflowed, name(format))));

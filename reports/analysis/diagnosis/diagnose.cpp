@@ -96,7 +96,7 @@ void add_unknown(const Evidence& e, const StepStory& story, std::vector<Cause>& 
   const bool found =
       std::any_of(causes.begin(), causes.end(), [](const Cause& c) { return c.gravity == Gravity::fatal; });
   const bool bad_end = story.trailing_bad_losses > 0 || story.stopped || story.trailing >= 3;
-  if (found || (!bad_end && !story.ran_away) || (story.searching() && story.trailing_bad_losses == 0)) return;
+  if (found || (!bad_end && !story.ran_away) || (story.searching() && story.trailing_bad_losses == 0) || story.ends_in_a_skip()) return;
   Cause cause;
   cause.kind = Kind::unknown;
   cause.gravity = Gravity::fatal;
@@ -168,9 +168,11 @@ RunDiagnosis diagnose_run(const Evidence& e, const std::vector<MendRecord>& mend
   run.skipped = story.skips;
   for (const ObservedStep& step : e.observed()) run.observed.push_back(step.step);
   for (const ObservedStep& step : e.observed()) causes_of_step(e, story, step, run.causes);
+  tell_mask_rows_apart(run.causes);
   silent_norm_causes(e, run.causes);
   silent_step_causes(e, story, run.causes);
   silent_update_causes(e, run.causes);
+  silent_moment_causes(e, run.causes);
   silent_sum_causes(e, run.causes);
   silent_flushed_causes(e, run.causes);
   silent_gradient_causes(e, story, run.causes);

@@ -8,21 +8,19 @@
 namespace ulpscope::reports {
 namespace {
 
-/// Skips in a row after which a gradient that is too large is no accident any more.
-constexpr std::int64_t many_skips = 3;
-
 Gravity over_or_fatal(const Suspect& s) {
-  return recovered(s.evidence, s.step.step) ? Gravity::normal : Gravity::fatal;
+  if (recovered(s.evidence, s.step.step)) return Gravity::normal;
+  return s.story.ends_in_a_skip() ? Gravity::note : Gravity::fatal;
 }
 
 Gravity of_gradient(const Suspect& s) {
   const StepStory& story = s.story;
   if (recovered(s.evidence, s.step.step)) return story.later_normal ? Gravity::normal : Gravity::damage;
   if (!story.policy_known || !scaling::is_dynamic(story.policy)) return Gravity::fatal;
-  if (s.root.how == Root::How::arithmetic) return Gravity::fatal;  // it is not its size that makes it infinite
+  if (s.root.how == Root::How::arithmetic) return over_or_fatal(s);  // it is not its size that makes it infinite
   const bool searching = story.leading == story.steps;
   if (searching) return story.searching() ? Gravity::normal : Gravity::fatal;
-  return story.trailing < many_skips ? Gravity::normal : Gravity::fatal;
+  return story.trailing < skips_in_a_row ? Gravity::normal : Gravity::fatal;
 }
 
 }  // namespace

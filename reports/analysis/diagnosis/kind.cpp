@@ -15,6 +15,7 @@ const std::vector<KindInfo>& diagnosis_kinds() {
       {Kind::update_lost, "update_lost", "updates are too small to change the weights they are added to"},
       {Kind::weight_decay_lost, "weight_decay_lost", "lr x weight decay is less than half an ulp: nothing decays"},
       {Kind::epsilon_vanished, "epsilon_vanished", "an epsilon is 0 in the format it is kept in"},
+      {Kind::second_moment_below_range, "second_moment_below_range", "Adam's second moment is rounded to zero: epsilon alone divides the update"},
       {Kind::beta_vanished, "beta_vanished", "a beta is 1 or 0 in the format it is kept in"},
       {Kind::zero_divisor, "zero_divisor", "a division by zero, or a logarithm or the slope of a root at zero"},
       {Kind::mask_constant_out_of_range, "mask_constant_out_of_range", "a mask constant is infinite in its format"},

@@ -17,6 +17,7 @@ enum class Kind : std::uint8_t {
   update_lost,
   weight_decay_lost,
   epsilon_vanished,
+  second_moment_below_range,
   beta_vanished,
   zero_divisor,
   mask_constant_out_of_range,

@@ -146,6 +146,11 @@ StepStory tell_steps(const Evidence& evidence) {
   return story;
 }
 
+bool StepStory::ends_in_a_skip() const {
+  return policy_known && scaling::is_dynamic(policy) && applied > 0 && trailing > 0 && trailing < skips_in_a_row &&
+         trailing_bad_losses <= trailing && !stopped;
+}
+
 bool StepStory::searching() const {
   return steps > 0 && leading == steps && due && leading <= *due + (gradient_known ? 1 : unknown_skips);
 }

@@ -12,6 +12,9 @@
 
 namespace ulpscope::reports {
 
+/// Skips in a row after which what makes them is no accident any more.
+inline constexpr std::int64_t skips_in_a_row = 3;
+
 struct StepStory {
   std::int64_t steps = 0;
   std::int64_t skips = 0;
@@ -45,6 +48,8 @@ struct StepStory {
 
   /// The run ends in a step that did not go well.
   bool ends_badly() const { return trailing > 0 || trailing_bad_losses > 0 || stopped; }
+  /// The last one or two steps were skipped, after others that were applied: nothing that is recorded says whether the run gets over it.
+  bool ends_in_a_skip() const;
   /// Every step so far was skipped, and no more of them than the search may take.
   bool searching() const;
 };

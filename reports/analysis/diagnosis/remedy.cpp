@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "reports/analysis/diagnosis/remedy_parts.h"
@@ -185,6 +187,16 @@ void of_kind(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
         list.push_back(keep_fp32(e, cause));
       }
       return;
+    case Kind::second_moment_below_range:
+      list.push_back(config(0, "keep the optimizer's moments in fp32 (train.moment_format=fp32 alone keeps m and v)", "train.moment_format=fp32",
+                            "PyTorch: autocast on fp32 weights instead of model.half(); DeepSpeed: fp32 optimizer states are its default", "moments_fp32"));
+      if (const Fact* threshold = find(cause, "v_threshold"); threshold != nullptr && threshold->value)
+        list.push_back(config(1, fmt::format("an epsilon of the size of the gradients that are lost, {}: it bounds the updates, and changes the training", amount(*threshold->value)),
+                              fmt::format("train.epsilon={:.3g}", *threshold->value), "Hugging Face: adam_epsilon; PyTorch: AdamW(eps=...)", "epsilon"));
+      if (cause.format == "fp32") return;
+      master(cause, list);
+      list.pop_back();  // how new weights are rounded has no part in it
+      return;
     case Kind::beta_vanished:
       list.push_back(config(0, "keep the optimizer's scalars in fp32 (Python floats, not tensors of the weights' type)",
                             "train.scalar_format=fp32",
@@ -322,7 +334,11 @@ void of_kind(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
 
 std::string status_of(const MendRecord& mend) {
   std::string text(name(mend.status));
-  if (mend.status == MendStatus::not_tried) return not_tried;
+  if (mend.status == MendStatus::not_tried) {
+    const auto detail = nlohmann::json::parse(mend.detail_json, nullptr, false);
+    const bool told = detail.is_object() && detail.contains("why") && detail["why"].is_string();
+    return told ? fmt::format("not tried ({})", detail["why"].get<std::string>()) : text;
+  }
   if (!mend.how_run.empty()) text += fmt::format(" ({})", mend.how_run);
   if (mend.time_ratio) text += fmt::format(", step time x {:.3g} [{}]", *mend.time_ratio, name(mend.time_provenance));
   if (mend.memory_delta_bytes) text += fmt::format(", memory {:+} bytes", *mend.memory_delta_bytes);
@@ -333,14 +349,23 @@ std::string status_of(const MendRecord& mend) {
 
 void add_remedies(const Evidence& evidence, const std::vector<MendRecord>& mends, Cause& cause) {
   of_kind(evidence, cause, cause.remedies);
+  const bool mended = std::any_of(mends.begin(), mends.end(), [&](const MendRecord& m) { return m.run == evidence.run().id; });
   for (Remedy& remedy : cause.remedies) {
-    remedy.status = not_tried;
+    remedy.status = !mend_tries(remedy.mend) ? cannot_be_tried : mended ? not_asked_for : not_tried;
     for (const MendRecord& mend : mends)
       if (mend.run == evidence.run().id && !remedy.mend.empty() && mend.kind == remedy.mend)
         remedy.status = fmt::format("{}: {}", mend.change, status_of(mend));
   }
   std::stable_sort(cause.remedies.begin(), cause.remedies.end(),
                    [](const Remedy& a, const Remedy& b) { return a.cost < b.cost; });
+}
+
+bool mend_tries(std::string_view kind) {
+  static constexpr std::string_view kinds[] = {
+      "accumulator_fp32", "bf16", "boolean_mask", "buffers", "clamp", "clip_order", "epsilon", "inject", "keep_fp32", "lr", "master_weights",
+      "micro_batches", "moments_fp32", "norm_fp32", "policy", "rescale", "scalar_format", "scale", "scale_before_product", "scale_fixed", "scaler",
+      "schedule_counts", "sum_fp32", "unscale", "update_rounding", "weight_decay"};
+  return std::find(std::begin(kinds), std::end(kinds), kind) != std::end(kinds);
 }
 
 std::vector<Remedy> other_trials(const Evidence& evidence, const std::vector<MendRecord>& mends,

@@ -128,6 +128,10 @@ void add_notes(const Evidence& evidence, const StepStory& story, RunDiagnosis& r
     run.notes.push_back(fmt::format("loss not finite in {} of {}, first in step {} [counted]", story.bad_losses,
                                     counted(story.steps, "step"), shown(*story.first_bad_loss)));
   }
+  if (story.ends_in_a_skip() && run.outcome != Outcome::fatal)
+    run.notes.push_back(fmt::format("the run ends in {}: no step is recorded after {}, so whether it gets over {} is not known; {} in a row would be no accident",
+                                    story.trailing == 1 ? "a skipped step" : counted(story.trailing, "skipped step"),
+                                    story.trailing == 1 ? "it" : "them", story.trailing == 1 ? "it" : "them", skips_in_a_row));
   scalar_notes(evidence, run);
   if (run.observed.empty() && story.steps > 0 && !evidence.one_step_asked())
     run.notes.emplace_back(

@@ -33,6 +33,7 @@ class Damage : public Scratch {
     writer.push(EventRecord{.run = RunId{1}, .step = 1, .kind = "skip"});
     writer.push(KernelRecord{.run = RunId{1}, .step = 1, .start_ns = -5, .duration_ns = 5, .tensor_pipe = 0.5});
     writer.push(MemoryRecord{.run = RunId{1}, .total_bytes = 10});
+    writer.push(DeviceSample{.run = RunId{1}, .step = 1, .phase = "training", .power_watts = 300.0});
     writer.push(RangeRecord{.run = RunId{1}, .step = 1, .tensors = TensorRanges(std::vector<TensorRange>{{TensorId{1}, 2.0f}})});
     writer.push(MendRecord{.id = MendId{1}, .time_ratio = 1.5, .memory_delta_bytes = -7});
     writer.push(CompletenessRecord{.kind = "note", .subject = "s", .count = 1});
@@ -59,6 +60,7 @@ class Damage : public Scratch {
         file.events(run.id);
         file.memory(run.id);
       }
+      file.device_samples();
       file.mends();
       file.completeness();
     });
@@ -85,6 +87,8 @@ TEST_F(Damage, NumbersThatCannotBeAreRefusedWithTableRowAndColumn) {
       {"UPDATE memory SET total_bytes = -1", "table memory, run 1"},
       {"UPDATE memory SET gaps_bytes = -1", "column gaps_bytes holds -1"},
       {"UPDATE kernel SET tensor_pipe = 1.5", "column tensor_pipe holds 1.5; it takes 0 to 1"},
+      {"UPDATE device_sample SET power_watts = -5", "table device_sample: column power_watts holds -5"},
+      {"UPDATE device_sample SET throttle_reasons = -1", "column throttle_reasons holds -1"},
       {"UPDATE evaluation SET step = -3", "table evaluation, run 1, step -3"},
       {"UPDATE event SET tensor = -1", "column tensor holds -1"},
       {"UPDATE mend SET time_ratio = -0.5", "table mend, id 1: column time_ratio holds -0.5"},

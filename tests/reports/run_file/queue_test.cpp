@@ -27,6 +27,7 @@ TEST(RecordQueue, KnowsWhatMayBeDropped) {
   EXPECT_TRUE(is_statistic(TensorStatsRecord{}));
   EXPECT_TRUE(is_statistic(RangeRecord{}));
   EXPECT_TRUE(is_statistic(KernelRecord{}));
+  EXPECT_TRUE(is_statistic(DeviceSample{}));
   EXPECT_TRUE(is_statistic(NodeTiming{.step = 3}));
   EXPECT_FALSE(is_statistic(NodeTiming{}));  // the sum over a run
   EXPECT_TRUE(is_statistic(MemoryRecord{.kind = MemoryKind::sample}));

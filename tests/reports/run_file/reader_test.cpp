@@ -62,7 +62,7 @@ TEST_F(Reader, ANewerVersionIsNamed) {
     Database database(path, SQLITE_OPEN_READWRITE);
     database.execute("UPDATE experiment SET producer_version = '9.8.7'; PRAGMA user_version = 99");
   }
-  EXPECT_EQ(complaint(path), path + " was written by ulpscope 9.8.7, schema 99; this program reads up to schema 3");
+  EXPECT_EQ(complaint(path), path + " was written by ulpscope 9.8.7, schema 99; this program reads up to schema 4");
   { Database(path, SQLITE_OPEN_READWRITE).execute("DROP TABLE experiment"); }
   EXPECT_THAT(complaint(path), HasSubstr("written by ulpscope a newer version, schema 99"));
 }
@@ -98,6 +98,22 @@ TEST_F(Reader, AFileOfSchema2IsRead) {
   ASSERT_FALSE(kept.runs().empty());
   EXPECT_EQ(kept.steps(kept.runs().front().id).size(), 2u);
   EXPECT_TRUE(kept.ranges(kept.runs().front().id).empty());
+}
+
+/// Schema 3 knew nothing of a GPU's clocks.
+TEST_F(Reader, AFileOfSchema3IsRead) {
+  const std::string path = make("a.ulp");
+  { Database(path, SQLITE_OPEN_READWRITE).execute("DROP TABLE device_sample; PRAGMA user_version = 3"); }
+  const RunFileReader made(path);
+  EXPECT_EQ(made.schema(), 3);
+  EXPECT_TRUE(made.device_samples().empty());
+  EXPECT_EQ(made.rows("device_sample"), 0);
+  // One that was written then.
+  const RunFileReader kept(ULPSCOPE_SOURCE_DIR "/tests/fuzz/corpus/run_file/two_steps_schema_3.ulp");
+  EXPECT_EQ(kept.schema(), 3);
+  ASSERT_FALSE(kept.runs().empty());
+  EXPECT_EQ(kept.ranges(kept.runs().front().id).size(), 2u);
+  EXPECT_TRUE(kept.device_samples().empty());
 }
 
 TEST_F(Reader, ARangeThatIsNoneIsDamage) {

@@ -72,6 +72,9 @@ TEST_F(RoundTrip, NodeTiming) {
 TEST_F(RoundTrip, Kernel) {
   expect_round_trip<KernelRecord>(in("a.ulp"), [](const RunFileReader& r, const auto& x) { return r.kernels(x.run); });
 }
+TEST_F(RoundTrip, DeviceSamples) {
+  expect_round_trip<DeviceSample>(in("a.ulp"), [](const RunFileReader& r, const auto&) { return r.device_samples(); });
+}
 TEST_F(RoundTrip, TensorStats) {
   expect_round_trip<TensorStatsRecord>(
       in("a.ulp"), [](const RunFileReader& r, const auto& x) { return r.tensor_stats(x.run, everything); });

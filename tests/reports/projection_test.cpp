@@ -1,0 +1,266 @@
+// The projection against closed forms, published figures, and measured runs made up with known shares.
+#include "reports/analysis/projection.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "kernels/error.h"
+#include "reports/export/layout.h"
+#include "reports/export/write_projection.h"
+#include "reports/hardware/table.h"
+#include "tests/reports/scratch.h"
+#include "tests/reports/time_forged.h"
+
+namespace ulpscope::reports {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+class ProjectionTest : public Scratch {};
+
+const Gpu& gpu(const char* words) { return gpu_table().named(words); }
+
+/// One square product, n × n × n, in a format.
+Work product(double n, const char* format, const Gpu& on) {
+  const auto support = product_support(on, format);
+  const double width = std::string_view(format) == "fp32" || std::string_view(format) == "tf32" ? 4.0 : 2.0;
+  return {.product = support.rate == Rate::fp32 ? WorkClass::fp32_products : WorkClass::matrix_units, .product_peak = support.peak, .product_flops = 2.0 * n * n * n, .bytes = 3.0 * n * n * width};
+}
+
+LaunchSeconds seconds(double n, const char* format, const char* on) { return seconds_of(product(n, format, gpu(on)), gpu(on), assumed(gpu(on))); }
+
+// Case 57: 2 · 4096³ FLOPs take 0.4405 ms at 312 TFLOP/s and 7.05 ms at 19.5: no projection is faster than the peak.
+TEST(ProjectedProduct, IsNeverFasterThanThePeak) {
+  for (const char* format : {"fp16", "bf16"}) {
+    const LaunchSeconds s = seconds(4096, format, "a100");
+    EXPECT_GE(s.seconds.low, 0.4405e-3);
+    EXPECT_EQ(s.limit, Limit::products);
+  }
+  const LaunchSeconds fp32 = seconds(4096, "fp32", "a100");
+  EXPECT_GE(fp32.seconds.low, 7.04e-3);
+  EXPECT_NEAR(*ideal_seconds(product(4096, "fp32", gpu("a100")), gpu("a100")), 137.438953472e9 / 19.5e12, 1e-9);
+  EXPECT_LT(fp32.seconds.high, 7.05e-3 / 0.5 * 1.01);
+  for (const Gpu& one : gpu_table().gpus())
+    for (const char* format : {"fp32", "tf32", "fp16", "bf16"}) {
+      const Work work = product(4096, format, one);
+      const LaunchSeconds s = seconds_of(work, one, assumed(one));
+      ASSERT_TRUE(s.known) << one.name;
+      EXPECT_GE(s.seconds.low, 137.438953472e9 / (*work.product_peak * 1e12) * 0.999999) << one.name << format;
+      EXPECT_LE(s.seconds.low, s.seconds.likely);
+      EXPECT_LE(s.seconds.likely, s.seconds.high);
+    }
+}
+
+// Published attainable rates (MAMF): 271 of 312, 794 of 989.4, 1745 of 2250 TFLOP/s. The fast end of the range is that figure; the likely
+// time is 1.45, 1.34, 1.29 times as long, as a training step does not have the best shapes. Without the figure of its own part the fast
+// end would be A100's share: off by 0, 8 and 12 %.
+TEST(ProjectedProduct, AgainstPublishedRates) {
+  const struct {
+    const char* name;
+    double published, likely_is, others;
+  } rows[] = {{"a100", 271, 1.448, 0.0}, {"h100", 794, 1.338, 0.082}, {"b200", 1745, 1.293, 0.120}};
+  for (const auto& row : rows) {
+    const LaunchSeconds s = seconds(16384, "bf16", row.name);
+    const double measured = 2.0 * 16384.0 * 16384.0 * 16384.0 / (row.published * 1e12);
+    EXPECT_NEAR(s.seconds.low / measured, 1.0, 1e-9) << row.name;
+    EXPECT_NEAR(s.seconds.likely / measured, row.likely_is, 2e-3) << row.name;
+    Gpu without = gpu(row.name);
+    without.attainable = {};
+    const double blind = 1e-12 * 2.0 * 16384.0 * 16384.0 * 16384.0 / seconds_of(product(16384, "bf16", without), without, assumed(without)).seconds.low;
+    EXPECT_NEAR(blind / row.published - 1.0, row.others, 2e-3) << row.name;
+  }
+}
+
+TEST(ProjectedProduct, SmallWorkIsALaunch) {
+  EXPECT_EQ(seconds(64, "fp16", "a100").limit, Limit::launch);
+  EXPECT_DOUBLE_EQ(seconds(64, "fp16", "a100").seconds.likely, 5e-6);
+  // A copy of 1 GB at 2039 GB/s and 75 %.
+  const LaunchSeconds copy = seconds_of({.bytes = 1e9}, gpu("a100"), assumed(gpu("a100")));
+  EXPECT_EQ(copy.limit, Limit::memory);
+  EXPECT_NEAR(copy.seconds.likely, 1.0 / 2039.0 / 0.75, 1e-9);
+}
+
+PlannedMode planned(const std::string& mode, std::int64_t micro_batches = 1) {
+  const ForgedTime forged(mode);
+  return {.mode = mode, .plan = time_parts::plan_of(forged.forged.nodes, forged.forged.tensors, forged.forged.edges), .micro_batches = micro_batches, .batch = 8, .tokens = 1000, .peak_bytes = 15000000000};
+}
+
+TEST_F(ProjectionTest, AStepIsTheSumOfItsLaunches) {
+  // y (with y.relu), unscale_check, w.update: three launches of next to nothing; the view is none.
+  const ModeProjection one = project_mode(planned("fp32"), gpu("t4"), assumed(gpu("t4")));
+  EXPECT_EQ(one.launches, 3);
+  EXPECT_DOUBLE_EQ(*one.step.value, 15e-6);
+  EXPECT_DOUBLE_EQ(*one.step.low, 9e-6);
+  EXPECT_DOUBLE_EQ(*one.step.high, 30e-6);
+  EXPECT_EQ(one.step.provenance, Provenance::projected);
+  EXPECT_DOUBLE_EQ(*one.limited[static_cast<std::size_t>(Limit::launch)], 1.0);
+  EXPECT_DOUBLE_EQ(*one.tokens_per_second.value, 1000 / 15e-6);
+  // Forward four times, the update once.
+  EXPECT_DOUBLE_EQ(*project_mode(planned("fp32", 4), gpu("t4"), assumed(gpu("t4"))).step.value, (4 * 1 + 2) * 5e-6);
+}
+
+TEST_F(ProjectionTest, EmulatedModesHaveNoTime) {
+  const ModeProjection bf16 = project_mode(planned("bf16"), gpu("t4"), assumed(gpu("t4")));
+  EXPECT_FALSE(bf16.step.known());
+  EXPECT_THAT(bf16.no_time, HasSubstr("emulated"));
+  EXPECT_TRUE(project_mode(planned("bf16"), gpu("a100"), assumed(gpu("a100"))).step.known());
+  EXPECT_TRUE(project_mode(planned("fp16"), gpu("t4"), assumed(gpu("t4"))).step.known());
+  EXPECT_FALSE(project_mode(planned("fp16"), gpu("p100"), assumed(gpu("p100"))).step.known());
+  // tf32 below 8.0 is fp32 to the last digit.
+  EXPECT_EQ(project_mode(planned("tf32"), gpu("v100"), assumed(gpu("v100"))).there.support, Support::no_effect);
+}
+
+TEST_F(ProjectionTest, MemoryFitsOrDoesNot) {
+  ProjectionInput input{.modes = {planned("fp32"), planned("fp16")}};
+  input.modes[1].peak_bytes = 15550000000;
+  // 1 GB for each sample of the batch and 2 GB besides.
+  input.peak_at = [](const std::string&, std::int64_t batch) { return Count(2000000000 + 1000000000 * batch); };
+  const Projection p = project(input, {{"t4", gpu("t4")}, {"l4", gpu("l4")}, {"h100", gpu("h100")}, {"2080 ti", gpu("2080 ti")}}, {});
+  const auto at = [&](std::size_t g, std::size_t m) -> const ModeProjection& { return p.gpus.at(g).modes.at(m); };
+  EXPECT_EQ(at(0, 0).fits, Fits::maybe);   // 15.3 … 15.8 GB of 15.68 … 17.18
+  EXPECT_EQ(at(0, 1).fits, Fits::maybe);
+  EXPECT_EQ(at(1, 0).fits, Fits::yes);     // of 23.61 to the byte
+  EXPECT_EQ(at(3, 0).fits, Fits::no);      // of 11
+  EXPECT_EQ(at(0, 0).largest_batch, 12);   // 2 + 12 + 0.8 ≤ 15.68
+  EXPECT_EQ(at(1, 0).largest_batch, 20);   // 2 + 20 + 0.8 ≤ 23.61
+  EXPECT_EQ(at(2, 0).largest_batch, 75);   // ≤ 78.4
+  EXPECT_EQ(*at(0, 0).memory.value, 15.5e9);
+  EXPECT_FALSE(at(0, 0).batch_capped);
+  input.peak_at = nullptr;
+  EXPECT_FALSE(project(input, {{"t4", gpu("t4")}}, {}).gpus[0].modes[0].largest_batch);
+  std::ostringstream text, document;
+  write_projection_text(p, text);
+  std::istringstream lines(text.str());
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(columns(line), 80u) << line;
+  EXPECT_THAT(text.str(), HasSubstr("projected"));
+  write_projection_json(p, document);
+  const auto json = nlohmann::json::parse(document.str());
+  EXPECT_EQ(json["gpus"][0]["modes"][0]["step_seconds"]["provenance"], "projected");
+  EXPECT_EQ(json["gpus"][0]["modes"][1]["fits"], "maybe");
+}
+
+/// A run on a GPU whose kernels take `slowness` times what the peaks allow, but 20 µs each at least.
+ForgedTime on_gpu(const std::string& mode, const char* device, double slowness, std::int64_t id) {
+  ForgedTime t(mode, id);
+  t.forged.run.device = device;
+  t.forged.run.device_kind = "cuda";
+  t.forged.run.time_provenance = Provenance::measured;
+  for (NodeRecord& node : t.forged.nodes) {  // work that takes milliseconds
+    if (node.flops) node.flops = *node.flops * 4000000;
+    if (node.bytes_read) node.bytes_read = *node.bytes_read * 500000;
+    if (node.bytes_written) node.bytes_written = *node.bytes_written * 500000;
+    for (auto* list : {&node.inputs, &node.outputs})
+      for (Signature& s : *list)
+        if (!s.shape.empty()) s.shape[0] *= 500000;
+  }
+  const Gpu& known = *gpu_table().of_device(device);
+  double step = 0.0;
+  for (const PlannedLaunch& launch : planned_launches(time_parts::plan_of(t.forged.nodes, t.forged.tensors, t.forged.edges))) {
+    const double s = slowness * *ideal_seconds(*work_on(launch, known), known);
+    t.timed(launch.name, s);
+    step += s;
+  }
+  for (int i = 0; i < 3; ++i) t.sample(step);
+  return t;
+}
+
+TEST_F(ProjectionTest, MeasuredRunsAreProjectedFromTheOthers) {
+  const ForgedTime a = on_gpu("fp32", "NVIDIA A100-SXM4-80GB", 1.6, 1), b = on_gpu("fp16", "NVIDIA A100-SXM4-80GB", 1.6, 2);
+  const ForgedTime h = on_gpu("fp32", "NVIDIA H100 80GB HBM3", 1.6, 1), i = on_gpu("bf16", "NVIDIA H100 80GB HBM3", 1.6, 2);
+  std::vector<std::string> left_out;
+  const auto a100 = write_times(in("a100.ulp"), {&a, &b}), h100 = write_times(in("h100.ulp"), {&h, &i});
+  std::vector<MeasuredRun> runs = measured_runs(a100, left_out);
+  for (MeasuredRun& run : measured_runs(h100, left_out)) runs.push_back(std::move(run));
+  ASSERT_THAT(runs, SizeIs(4));
+  const std::vector<CheckedProjection> checked = check_projections(runs);
+  ASSERT_THAT(checked, SizeIs(4));
+  // All have the share 1 ÷ 1.6 in what limits them: where a kind has samples enough, the others say the time to a few percent.
+  std::vector<const MeasuredRun*> all;
+  for (const MeasuredRun& run : runs) all.push_back(&run);
+  const Share memory = fitted(gpu("t4"), all).of(WorkClass::memory, WorkSize::large);
+  EXPECT_GE(memory.samples, least_samples);
+  EXPECT_NEAR(memory.spread.likely, 1 / 1.6, 1e-6);
+  EXPECT_NEAR(*memory.error, 0.0, 1e-6);
+  for (const CheckedProjection& c : checked) {
+    ASSERT_TRUE(c.error) << c.gpu << c.mode;
+    EXPECT_LT(std::fabs(*c.error), 0.45) << c.gpu << ' ' << c.mode;
+  }
+  Projection p{.checked = checked};
+  std::ostringstream text;
+  write_checked_text(p, text);
+  EXPECT_THAT(text.str(), HasSubstr("greatest error"));
+  // A share that is twice too good shows as an error.
+  MeasuredRun slow = runs.front();
+  slow.step_seconds = 2.0 * *slow.step_seconds;
+  runs.front() = slow;
+  EXPECT_LT(*check_projections(runs).front().error, -0.3);
+}
+
+TEST_F(ProjectionTest, RunsOnACpuSayNothingOfAGpu) {
+  ForgedTime cpu("fp32");
+  cpu.timed("y", 1e-3);
+  cpu.sample(1e-3);
+  std::vector<std::string> left_out;
+  EXPECT_THAT(measured_runs(write_times(in("cpu.ulp"), {&cpu}), left_out), SizeIs(0));
+  EXPECT_THAT(left_out, Contains(HasSubstr("made on a CPU")));
+  ForgedTime emulated("bf16");
+  emulated.forged.run.device = "Tesla T4";
+  emulated.forged.run.device_kind = "cuda";
+  emulated.timed("y", 1e-3);
+  emulated.sample(1e-3);
+  left_out.clear();
+  EXPECT_THAT(measured_runs(write_times(in("t4.ulp"), {&emulated}), left_out), SizeIs(0));
+  EXPECT_THAT(left_out, Contains(HasSubstr("emulates")));
+}
+
+TEST_F(ProjectionTest, TheLaunchCostMakesTheLaunchesAddUp) {
+  // Kernels of 1, 2 and 3 µs in a step of 15: each launch takes 5.
+  ForgedTime t("fp32");
+  t.forged.run.device = "NVIDIA H200";
+  t.forged.run.device_kind = "cuda";
+  t.forged.run.time_provenance = Provenance::measured;
+  t.timed("y", 1e-6);
+  t.timed("unscale_check", 2e-6);
+  t.timed("w.update", 3e-6);
+  t.sample(15e-6);
+  std::vector<std::string> left_out;
+  const auto runs = measured_runs(write_times(in("h200.ulp"), {&t}), left_out);
+  ASSERT_THAT(runs, SizeIs(1));
+  EXPECT_NEAR(*runs[0].launch_seconds, 5e-6, 1e-9);
+  const Attainable a = fitted(gpu("h200"), {&runs[0]});
+  EXPECT_NEAR(a.launch.spread.likely, 5e-6, 1e-9);
+  EXPECT_EQ(a.launch.samples, 1);
+}
+
+TEST_F(ProjectionTest, PlansComeFromARunFile) {
+  const ForgedTime fp32("fp32", 1), fp16("fp16", 2);
+  const auto reader = write_times(in("a.ulp"), {&fp32, &fp16});
+  EXPECT_THAT(planned_modes(reader, {}), SizeIs(2));
+  EXPECT_THAT(planned_modes(reader, {"fp16"}), SizeIs(1));
+  EXPECT_THAT(message_of<UsageError>([&] { planned_modes(reader, {"bf16"}); }), HasSubstr("no run in mode bf16; it has fp32, fp16"));
+}
+
+// Every measured run that the tree holds, from the others.
+TEST(MeasuredRuns, OfTheTree) {
+  std::vector<MeasuredRun> runs;
+  std::vector<std::string> left_out;
+  const std::filesystem::path folder = std::string(ULPSCOPE_SOURCE_DIR) + "/tests/data/measured";
+  if (std::filesystem::exists(folder))
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+      if (entry.path().extension() == ".ulp")
+        for (MeasuredRun& run : measured_runs(RunFileReader(entry.path().string()), left_out)) runs.push_back(std::move(run));
+  if (runs.size() < 2) GTEST_SKIP() << "fewer than two measured runs in tests/data/measured";
+  Projection p{.checked = check_projections(runs)};
+  write_checked_text(p, std::cout);
+  for (const CheckedProjection& c : p.checked) EXPECT_TRUE(c.error) << c.file << ' ' << c.mode;
+}
+
+}  // namespace
+}  // namespace ulpscope::reports
