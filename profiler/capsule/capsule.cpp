@@ -19,6 +19,7 @@ constexpr const char* kind_key = "capsule";
 constexpr int newest_version = 1;
 constexpr const char* state_prefix = "state/";
 constexpr const char* version_prefix = "version.";
+constexpr const char* gradient_prefix = "gradient.";
 
 std::string batch_prefix(std::size_t micro_batch) { return fmt::format("batch/{}/", micro_batch); }
 
@@ -124,6 +125,16 @@ void check_counters(const engine::TrainerState& state, const std::string& path) 
     if (counter.number < counter.least) damaged(path, fmt::format("its {} is {}: no run counts below {}", counter.name, counter.number, counter.least));
 }
 
+std::vector<GradientPrint> gradients_of(const std::map<std::string, std::string>& said, const std::string& path) {
+  std::vector<GradientPrint> gradients;
+  for (const auto& [key, print] : said) {
+    if (!key.starts_with(gradient_prefix)) continue;
+    if (print.size() != 16 || !parsed<std::uint64_t>(print, 16)) damaged(path, fmt::format("its {} is no print: 16 hexadecimal digits", key));
+    gradients.push_back({key.substr(std::string_view(gradient_prefix).size()), print});
+  }
+  return gradients;
+}
+
 }  // namespace
 
 std::string plan_fingerprint(const engine::StepPlan& plan) {
@@ -151,6 +162,7 @@ std::int64_t save_capsule(const std::string& path, const Capsule& capsule) {
   said["recorded.loss"] = bits_text(capsule.recorded.loss);
   said["recorded.loss_scale"] = bits_text(capsule.recorded.loss_scale);
   said["recorded.finite"] = capsule.recorded.finite ? "1" : "0";
+  for (const GradientPrint& g : capsule.recorded.gradients) said[gradient_prefix + g.parameter] = g.print;
   said["way"] = capsule.way;
   said["plan"] = capsule.plan;
   said["generator"] =
@@ -175,7 +187,7 @@ Capsule load_capsule(const std::string& path) {
   }
   capsule.seed = said.number<std::uint64_t>("seed");
   capsule.recorded = {said.bits("recorded.loss"), said.bits("recorded.loss_scale"),
-                      said.number<int>("recorded.finite") != 0};
+                      said.number<int>("recorded.finite") != 0, gradients_of(file.metadata, path)};
   capsule.way = said.text("way");
   capsule.plan = said.text("plan");
   for (const auto& [key, text] : file.metadata)

@@ -10,6 +10,7 @@
 
 #include "engine/data/safetensors.h"
 #include "engine/train/trainer.h"
+#include "profiler/capsule/gradient_prints.h"
 #include "profiler/experiment/experiment.h"
 
 namespace ulpscope::profiler {
@@ -19,6 +20,7 @@ struct RecordedStep {
   float loss = 0.0f;
   float loss_scale = 1.0f;
   bool finite = true;  ///< every gradient
+  std::vector<GradientPrint> gradients{};  ///< empty: not recorded (capsules of older versions)
 };
 
 struct Capsule {

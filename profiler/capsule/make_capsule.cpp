@@ -110,8 +110,11 @@ class Comparison {
       return;
     }
     ++compared_;
-    if (same(result.loss, row->loss) && same(result.loss_scale, row->loss_scale) && result.finite == row->finite)
-      return;
+    const bool loss = same(result.loss, row->loss) && same(result.loss_scale, row->loss_scale) && result.finite == row->finite;
+    if (loss && same(result.gradient_norm, row->gradient_norm)) return;
+    if (difference_.empty() && loss)
+      difference_ = fmt::format("from step {} on other bits than recorded: gradient norm {:g}, there {:g}", result.iteration + 1,
+                                result.gradient_norm, row->gradient_norm.value_or(NAN));
     if (difference_.empty())
       difference_ = fmt::format("from step {} on other bits than recorded: loss {} at scale {:g}, there {}{}",
                                 result.iteration + 1, result.loss, result.loss_scale, row->loss.value_or(NAN),
@@ -122,9 +125,9 @@ class Comparison {
   std::string words() const {
     if (!difference_.empty()) return difference_;
     if (missing_ > 0)
-      return fmt::format("the loss and scale of {} steps are as recorded, {} steps are not in the recording", compared_,
-                         missing_);
-    return fmt::format("loss and scale of {} to the bit as recorded",
+      return fmt::format("loss, scale and gradient norm of {} steps are as recorded, {} steps are not in the recording",
+                         compared_, missing_);
+    return fmt::format("loss, scale and gradient norm of {} to the bit as recorded",
                        compared_ == 1 ? "the step" : fmt::format("{} steps", compared_));
   }
 
@@ -198,9 +201,10 @@ std::optional<MadeCapsule> make_capsule(const CapsuleRequest& request, const std
   capsule.batches = batches_of_step(runner.dataset(), trainer.plan(), info->seed, target.step);
   capsule.plan = plan_fingerprint(trainer.plan());
   capsule.versions = versions_here(runner.device());
+  const GradientPrinter gradients(topics, trainer);
   const engine::StepResult result = trainer.step();
   comparison.see(result);
-  capsule.recorded = {result.loss, result.loss_scale, result.finite};
+  capsule.recorded = {result.loss, result.loss_scale, result.finite, gradients.prints()};
   capsule.way = fmt::format("made again {}; {}", start, comparison.words());
   made.same_bits = comparison.alike();
   made.bytes = save_capsule(request.output, capsule);

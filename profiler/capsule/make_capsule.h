@@ -22,7 +22,7 @@ struct CapsuleRequest {
 struct MadeCapsule {
   Capsule capsule;
   std::int64_t bytes = 0;
-  bool same_bits = false;  ///< loss and scale of every step up to this one are those of the recording
+  bool same_bits = false;  ///< loss, scale and gradient norm of every step up to this one are those of the recording
 };
 
 /// stop: asked after every step; true ends it without a capsule, and nothing is returned. Throws UsageError in one

@@ -111,6 +111,7 @@ class Replayer {
     record_plan(trainer.plan(), *record.plan, sink);
     Faults faults;
     const Recorder recorder(topics, sink, faults, info.id, info.loss_scaling);
+    const GradientPrinter gradients(topics, trainer);
     const TensorProbe probe(topics, trainer.plan().graph, sink, faults, info.id);
     engine::Observation all;
     all.nodes = [](const engine::Node&) { return true; };
@@ -121,10 +122,17 @@ class Replayer {
     record.ended = utc_now();
     sink(record);
     if (faults.count() > 0) throw Error(faults.first());
-    if (own)
-      replayed.same_bits = same_number(replayed.result.loss, capsule_.recorded.loss) &&
-                           replayed.result.loss_scale == capsule_.recorded.loss_scale &&
-                           replayed.result.finite == capsule_.recorded.finite;
+    if (own) compare_with_recorded(replayed, gradients);
+  }
+
+  void compare_with_recorded(ReplayedMode& replayed, const GradientPrinter& gradients) const {
+    const RecordedStep& recorded = capsule_.recorded;
+    replayed.own = true;
+    replayed.same_loss = same_number(replayed.result.loss, recorded.loss) &&
+                         replayed.result.loss_scale == recorded.loss_scale && replayed.result.finite == recorded.finite;
+    replayed.gradients = compare(recorded.gradients, gradients.prints());
+    if (!replayed.same_loss || replayed.gradients.recorded)
+      replayed.same_bits = replayed.same_loss && replayed.gradients.alike();
   }
 
   /// Moments by name, as far as the mode keeps the same.

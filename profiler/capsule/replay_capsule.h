@@ -15,7 +15,12 @@ struct ReplayedMode {
   std::string mode;
   std::string problem;  ///< why it could not be run; then nothing else is known
   engine::StepResult result;
-  std::optional<bool> same_bits;  ///< in the capsule's own mode: loss, scale and finite flag are those it was made with
+  bool own = false;              ///< the capsule's mode: the step is held against the one that the capsule was made of
+  bool same_loss = false;        ///< own: loss, scale and finite flag are those it was made with
+  GradientComparison gradients;  ///< own
+  /// Loss, scale, finite flag and every parameter gradient are those it was made with. Unknown in other modes, and where the capsule
+  /// has no gradients and the rest is the same.
+  std::optional<bool> same_bits;
   reports::RunDiagnosis diagnosis;
 };
 
@@ -29,9 +34,5 @@ struct CapsuleReplay {
 /// modes: names, or "all"; the capsule's own comes as the others do. Throws UsageError: not a capsule, an unknown mode.
 CapsuleReplay replay_capsule(const std::string& path, const std::vector<std::string>& modes,
                              const std::string& command_line);
-
-std::string replay_text(const CapsuleReplay& replay);
-/// "kind": "ulpscope replay", "version": 1.
-std::string replay_json(const CapsuleReplay& replay);
 
 }  // namespace ulpscope::profiler

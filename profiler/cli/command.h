@@ -39,9 +39,13 @@ Action declare_mend(CLI::App& app);
 Action declare_replay(CLI::App& app);
 Action declare_scale(CLI::App& app);
 Action declare_time(CLI::App& app);
+Action declare_sweep(CLI::App& app);
 Action declare_check(CLI::App& app);
 Action declare_export(CLI::App& app);
 Action declare_info(CLI::App& app);
 Action declare_devices(CLI::App& app);
+Action declare_hardware(CLI::App& app);
+Action declare_project(CLI::App& app);
+Action declare_tensor_core(CLI::App& app);
 
 }  // namespace ulpscope::profiler

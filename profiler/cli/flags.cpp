@@ -54,7 +54,7 @@ void refuse_output_dir(Settings&, const std::string&, const std::string& where) 
   throw UsageError(fmt::format("{}: a run is one file, not a folder: give it with -o NAME.ulp", where));
 }
 
-constexpr std::array<KeyFlag, 15> own_flags{{
+constexpr std::array<KeyFlag, 16> own_flags{{
     {"model", "KIND", "model.kind", "the model: gpt, llama, encoder, cnn, mlp, graph"},
     {"data", "PATH", "data.path", "text files and folders to train on; several times or with commas"},
     {"features", "FILE", "data.features", "features instead of a text: .npy or IDX"},
@@ -69,6 +69,8 @@ constexpr std::array<KeyFlag, 15> own_flags{{
      "nodes that stay fp32, by name (* and ?); several times or with commas"},
     {"recompute", "WHAT", "train.recompute",
      "activations computed again instead of kept: none, blocks, or patterns of node names; several times or with commas"},
+    {"accumulate", "UNIT", "train.accumulate_as",
+     "products with the sums of a GPU generation's matrix units, emulated: v100, turing, ampere, ada, hopper, blackwell"},
     {"observe_every", "N", "observe.every", "steps from one whose tensors are counted to the next; 0: never"},
     {"observe", "PATTERN", "observe.nodes", "nodes whose results are counted, by name (* and ?); several times or with commas"},
     {"timing_steps", "N", "run.timing_steps", "timed steps of each mode after training, at least 10; 0: none"},
@@ -165,7 +167,7 @@ void ExperimentFlags::declare_for_plan(CLI::App& app) {
   app.add_option("FILE", file_, "experiment file (TOML); see examples/")->type_name("");
   for (const KeyFlag& flag : own_flags) {
     const std::string name = flag.name;
-    if (name != "model" && name != "keep_fp32" && name != "recompute" && name != "threads") continue;
+    if (name != "model" && name != "keep_fp32" && name != "recompute" && name != "accumulate" && name != "threads") continue;
     declare_flag(app, name, flag.value, fmt::format("{} [{}]", flag.doc, flag.key), own_group, false);
   }
   declare_last(app);

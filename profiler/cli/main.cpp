@@ -13,7 +13,7 @@
 
 int main(int argc, char** argv) {
   using namespace ulpscope::profiler;
-  if (argc > 1 && (std::strcmp(argv[1], "run") == 0 || std::strcmp(argv[1], "mend") == 0)) bound_spinning(argv);
+  if (argc > 1 && (std::strcmp(argv[1], "run") == 0 || std::strcmp(argv[1], "mend") == 0 || std::strcmp(argv[1], "sweep") == 0)) bound_spinning(argv);
   // A reader that goes away (`| head`) must not end a training run.
   std::signal(SIGPIPE, SIG_IGN);
   // Standard output is for results.

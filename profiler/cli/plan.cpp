@@ -11,9 +11,12 @@
 #include "engine/train/non_standard.h"
 #include "profiler/cli/plan_text.h"
 #include "profiler/cli/program.h"
+#include "profiler/cli/text.h"
 #include "profiler/experiment/load_data.h"
 #include "profiler/experiment/json_text.h"
+#include "profiler/experiment/machine.h"
 #include "profiler/experiment/make_device.h"
+#include "profiler/experiment/memory_shortage.h"
 #include "profiler/experiment/observe.h"
 #include "profiler/experiment/run_record.h"
 
@@ -53,7 +56,12 @@ int plan(const PlanArguments& arguments, const Invocation& call) {
                       loss_scaling_from(experiment, mode),
                       step,
                       evaluation,
-                      engine::non_standard(experiment.train)};
+                      engine::non_standard(experiment.train),
+                      experiment.train.accumulate_as};
+  if (const std::int64_t free = device->free_bytes().value_or(free_memory_bytes()); step_bytes(step) > free) {
+    const MemoryShortage shortage = memory_shortage(*device, experiment, mode, step, free, [](const engine::StepPlan& p, const engine::TrainConfig&) { return step_bytes(p); });
+    call.err << wrapped("warning: " + reports::printable(shortage_line(shortage)), "  ") << '\n' << std::flush;
+  }
   if (arguments.json) {
     call.out << json_text(plan_json(view), 2) << '\n';
   } else {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "engine/passes/matrix_unit.h"
 #include "engine/graph/operator.h"
 #include "engine/train/parameter_bytes.h"
 #include "profiler/cli/savings_text.h"
@@ -253,6 +254,8 @@ std::string plan_text(const PlanView& view) {
                           view.plan.tokens, view.loss_scaling),
               "  ") +
       "\n";
+  for (const std::string& words : engine::words(engine::matrix_unit_use(view.plan.graph, view.sums_as)))
+    text += wrapped("sums: " + words, "  ") + "\n";
   for (const std::string& words : view.non_standard) text += wrapped("non-standard: " + reports::printable(words), "  ") + "\n";
   if (view.plan.micro_batches > 1)
     text += wrapped(fmt::format("Forward and backward run {} times in a step, once for each micro-batch; figures below are of one.",
@@ -302,6 +305,7 @@ json plan_json(const PlanView& view) {
           {"tokens_per_step", view.plan.tokens},
           {"micro_batches", view.plan.micro_batches},
           {"non_standard", view.non_standard},
+          {"sums", engine::words(engine::matrix_unit_use(view.plan.graph, view.sums_as))},
           {"bytes_per_parameter", parameter_bytes_json(view.plan)},
           {"nodes", nodes},
           {"totals", totals},

@@ -19,6 +19,7 @@ struct PlanView {
   const engine::StepPlan& plan;
   const engine::StepPlan& evaluation;
   std::vector<std::string> non_standard = {};   ///< knobs that reproduce faults
+  MatrixUnit sums_as = MatrixUnit::none;        ///< train.accumulate_as
 };
 
 /// Every node in two or three lines, totals, memory; at most 80 columns.

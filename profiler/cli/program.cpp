@@ -30,10 +30,14 @@ constexpr auto commands = std::to_array<Command>({
     {"replay", "a step that was kept in a capsule, in any mode", declare_replay},
     {"scale", "what other loss-scaling policies would have done with recorded ranges", declare_scale},
     {"time", "where a step's time went, what mixed precision costs, and what it can gain", declare_time},
+    {"sweep", "one matrix product at sizes around its own, timed in each mode", declare_sweep},
     {"check", "whether a run file keeps to rules: for pipelines", declare_check},
     {"export", "a run's weights as a safetensors file", declare_export},
     {"info", "what is in a run file", declare_info},
     {"devices", "what can run here, in which modes, and why a GPU is not seen", declare_devices},
+    {"project", "time and memory of a step on a GPU that is not here", declare_project},
+    {"hardware", "the table of GPUs: dense peaks, memory, modes, with sources", declare_hardware},
+    {"tensor-core", "the sums of matrix units as they are emulated; tries vectors on them", declare_tensor_core},
 });
 
 /// CLI11's help, its descriptions broken so that no line is longer than the terminal.

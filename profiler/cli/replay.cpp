@@ -12,6 +12,7 @@
 #include "profiler/cli/arguments.h"
 #include "profiler/cli/capsule.h"
 #include "profiler/cli/program.h"
+#include "profiler/cli/replay_text.h"
 #include "profiler/cli/text.h"
 #include "profiler/experiment/interrupt.h"
 #include "profiler/experiment/json_text.h"

@@ -137,6 +137,7 @@ int train(Runner& runner, reports::RunFileWriter& writer, const Past* past, cons
     call.err << wrapped(reports::printable(fmt::format("ulpscope: {}", error.what())), "  ", style.width) << '\n' << std::flush;
   }
 
+  for (const MemoryShortage& shortage : outcome.shortages) call.err << '\n' << shortage_text(shortage);
   if (outcome.interrupted) {
     call.err << wrapped(fmt::format("interrupted; what was done so far is in {0} (ulpscope compare {1}); ulpscope run {1} --resume "
                                     "goes on", reports::printable(output), reports::printable(quoted({output}))),

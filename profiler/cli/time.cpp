@@ -1,5 +1,5 @@
 // ulpscope time: where the time of a step went, and what mixed precision costs.
-#include "reports/analysis/time.h"
+#include "reports/analysis/break_even.h"
 
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ namespace ulpscope::profiler {
 namespace {
 
 struct TimeArguments {
-  std::string path;
+  std::vector<std::string> paths;
   std::string mode;
   std::int64_t seed = 0;
   std::int64_t top = 10;
@@ -29,25 +29,34 @@ struct TimeArguments {
   bool force = false;
 };
 
+/// In the forms that were asked for.
+template <class Result>
+void write_forms(const Result& result, const TimeArguments& arguments, bool has_csv, const Invocation& call) {
+  if (has_csv) {
+    std::ostringstream text;
+    reports::make_exporter("csv")->write(result, text);
+    write_output_file(arguments.csv, text.str());
+  }
+  if (arguments.json) return reports::make_exporter("json")->write(result, call.out);
+  reports::TextExporter text;
+  text.top_nodes = static_cast<std::size_t>(arguments.top);
+  text.write(result, call.out);
+}
+
 int time(const TimeArguments& arguments, bool has_seed, bool has_csv, const Invocation& call) {
   if (arguments.top < 0) throw UsageError(fmt::format("--top {}: how many nodes to list, 0 for all", arguments.top));
   if (has_csv && arguments.csv.empty()) throw UsageError("--csv takes the name of a file");
-  if (has_csv) check_output_file(arguments.csv, arguments.force, {arguments.path}, "--csv");
+  if (has_csv) check_output_file(arguments.csv, arguments.force, arguments.paths, "--csv");
+  if (arguments.paths.size() > 1 && !arguments.mode.empty())
+    throw UsageError("--mode goes with one run file: several are held against each other in every mode");
   reports::TimeOptions options{.mode = arguments.mode};
   if (has_seed) options.seed = arguments.seed;
-  const reports::RunFileReader reader(arguments.path);
-  const reports::TimeReport report = reports::time_report(reader, options);
-  if (has_csv) {
-    std::ostringstream text;
-    reports::make_exporter("csv")->write(report, text);
-    write_output_file(arguments.csv, text.str());
-  }
-  if (arguments.json) {
-    reports::make_exporter("json")->write(report, call.out);
+  std::vector<reports::TimeReport> all;
+  for (const std::string& path : arguments.paths) all.push_back(reports::time_report(reports::RunFileReader(path), options));
+  if (all.size() == 1) {
+    write_forms(all.front(), arguments, has_csv, call);
   } else {
-    reports::TextExporter text;
-    text.top_nodes = static_cast<std::size_t>(arguments.top);
-    text.write(report, call.out);
+    write_forms(reports::break_even(all), arguments, has_csv, call);
   }
   return exit_ok;
 }
@@ -56,7 +65,7 @@ int time(const TimeArguments& arguments, bool has_seed, bool has_csv, const Invo
 
 Action declare_time(CLI::App& app) {
   auto arguments = std::make_shared<TimeArguments>();
-  app.add_option("RUN", arguments->path, "run file (.ulp)")->required()->type_name("");
+  app.add_option("RUN", arguments->paths, "run file (.ulp); several that differ in the batch: from which batch on a mode is faster than fp32")->required()->type_name("");
   app.add_option("--mode", arguments->mode, "this mode alone, still held against fp32")->type_name("MODE");
   CLI::Option* seed = app.add_option("--seed", arguments->seed, "this seed; without it the one that was timed")->type_name("SEED");
   app.add_option("--top", arguments->top, "list so many nodes of a mode (10); 0: all")->type_name("N");

@@ -1,6 +1,5 @@
 #include "profiler/experiment/cuda_driver.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -8,6 +7,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+
+#include "kernels/shared_library.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -23,18 +24,16 @@ constexpr int cuda_not_permitted = 800;
 constexpr int cuda_system_driver_mismatch = 803;
 constexpr int attribute_major = 75;
 constexpr int attribute_minor = 76;
+constexpr int attribute_clock_khz = 13;
+constexpr int attribute_multiprocessors = 16;
+constexpr int attribute_l2_bytes = 38;
 
 class ThisSystem final : public DriverSystem {
  public:
   void* open_library(const char* name, std::string& reason) const override {
-    void* const library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) {
-      const char* const error = dlerror();
-      reason = error == nullptr ? "unknown reason" : error;
-    }
-    return library;
+    return ulpscope::open_library(name, {}, Visible::locally, reason);
   }
-  void* symbol(void* library, const char* name) const override { return dlsym(library, name); }
+  void* symbol(void* library, const char* name) const override { return library_symbol(library, name); }
   std::vector<std::string> device_files() const override {
     std::vector<std::string> files;
     std::error_code ignored;
@@ -64,6 +63,7 @@ struct Driver {
   int (*device_name)(char*, int, int) = nullptr;
   int (*device_attribute)(int*, int, int) = nullptr;
   int (*device_memory)(std::size_t*, int) = nullptr;
+  int (*device_bus_id)(char*, int, int) = nullptr;   ///< null: it does not say
 };
 
 template <class Function>
@@ -82,6 +82,8 @@ std::string load_all(const DriverSystem& system, void* library, Driver& driver) 
   load(system, library, "cuDeviceGetName", driver.device_name, missing);
   load(system, library, "cuDeviceGetAttribute", driver.device_attribute, missing);
   load(system, library, "cuDeviceTotalMem_v2", driver.device_memory, missing);
+  std::string can_be_missing;
+  load(system, library, "cuDeviceGetPCIBusId", driver.device_bus_id, can_be_missing);
   return missing;
 }
 
@@ -140,6 +142,12 @@ std::string why_init_failed(const DriverSystem& system, int error) {
   return fmt::format("the NVIDIA driver does not start: cuInit answers with error {}; nvidia-smi may say more", error);
 }
 
+std::optional<std::int64_t> attribute(const Driver& driver, int which, int device) {
+  int value = 0;
+  if (driver.device_attribute(&value, which, device) != cuda_success || value <= 0) return std::nullopt;
+  return value;
+}
+
 void list_devices(const Driver& driver, GpuSearch& found) {
   int count = 0;
   if (const int error = driver.device_count(&count); error != cuda_success) {
@@ -162,6 +170,11 @@ void list_devices(const Driver& driver, GpuSearch& found) {
     }
     gpu.name = name;
     gpu.memory_bytes = static_cast<std::int64_t>(bytes);
+    gpu.multiprocessors = attribute(driver, attribute_multiprocessors, device);
+    gpu.clock_khz = attribute(driver, attribute_clock_khz, device);
+    gpu.l2_bytes = attribute(driver, attribute_l2_bytes, device);
+    char bus_id[32] = {};
+    if (driver.device_bus_id != nullptr && driver.device_bus_id(bus_id, sizeof(bus_id) - 1, device) == cuda_success) gpu.pci_bus_id = bus_id;
     found.gpus.push_back(std::move(gpu));
   }
 }
@@ -197,6 +210,12 @@ void ask_driver(const DriverSystem& system, GpuSearch& found) {
 const DriverSystem& this_system() {
   static const ThisSystem system;
   return system;
+}
+
+reports::PresentGpu present_gpu(const Gpu& gpu) {
+  reports::PresentGpu present{.name = gpu.name, .capability = 10 * gpu.major + gpu.minor, .sms = gpu.multiprocessors, .memory_bytes = gpu.memory_bytes, .l2_bytes = gpu.l2_bytes};
+  if (gpu.clock_khz) present.clock_mhz = static_cast<double>(*gpu.clock_khz) * 1e-3;
+  return present;
 }
 
 GpuSearch find_gpus(const DriverSystem& system) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "reports/hardware/table.h"
+
 namespace ulpscope::profiler {
 
 /// What looking for a driver needs of the system. Tests put their own in its place.
@@ -30,6 +32,8 @@ struct Gpu {
   int major = 0;  ///< compute capability
   int minor = 0;
   std::int64_t memory_bytes = 0;
+  std::optional<std::int64_t> multiprocessors, clock_khz, l2_bytes;  ///< as the driver reports them
+  std::string pci_bus_id;  ///< "00000000:3B:00.0": by which NVML knows it; empty: unknown
 };
 
 struct GpuSearch {
@@ -38,6 +42,9 @@ struct GpuSearch {
   std::vector<Gpu> gpus;
   std::vector<std::string> reasons;  ///< why no GPU is used here and what to do; one sentence each
 };
+
+/// For the table of GPUs (reports/hardware): described by what it reports.
+reports::PresentGpu present_gpu(const Gpu& gpu);
 
 /// Never throws for what it finds or does not find.
 GpuSearch find_gpus(const DriverSystem& system);

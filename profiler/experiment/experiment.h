@@ -39,6 +39,8 @@ struct ObserveSettings {
   bool replay = true;                    ///< bad steps are run again under observation
   bool ranges = false;                   ///< how far the backward pass reaches is recorded in every step
   bool shadow = false;                   ///< observed steps are run in fp32, too
+  std::vector<std::string> sums = {};    ///< generations whose matrix units' sums are sampled in observed steps
+  double sums_share = 0.001;             ///< of the elements of a product
 };
 
 /// Timed steps a median and its spread need at least.

@@ -136,6 +136,18 @@ std::vector<Key> train_keys() {
   list.push_back(also(flag_key("train.widen", "weights that come in 16 bits get an fp32 master copy, in mixed modes",
                                [](Experiment& e) { return &e.train.widen; }),
                       {"master_weights"}));
+  list.push_back(also(
+      choice_key<MatrixUnit, 7>("train.accumulate_as",
+                                "whose matrix units' sums the products have, emulated on the CPU (docs/tensor_cores.md); none: plain fp32 sums",
+                                {{{"none", MatrixUnit::none},
+                                  {"v100", MatrixUnit::v100},
+                                  {"turing", MatrixUnit::turing},
+                                  {"ampere", MatrixUnit::ampere},
+                                  {"ada", MatrixUnit::ada},
+                                  {"hopper", MatrixUnit::hopper},
+                                  {"blackwell", MatrixUnit::blackwell}}},
+                                [](Experiment& e) -> MatrixUnit& { return e.train.accumulate_as; }),
+      {"generation", "tensor_cores", "accumulate"}));
   list.push_back(flag_key("train.fusion", "operations that follow each other in one launch; the bits are the same",
                           in(&TrainConfig::fusion)));
   list.push_back(checkpoint_key());

@@ -6,6 +6,7 @@
 #include <spdlog/version.h>
 #include <sqlite3.h>
 #include <sys/utsname.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -176,9 +177,23 @@ std::optional<std::int64_t> control_group_free_bytes(const std::string& root) {
   return std::nullopt;
 }
 
+namespace {
+
+/// What a limit of the address space leaves (ulimit -v); nothing: there is none.
+std::optional<std::int64_t> address_space_left() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  std::int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;   // the first number is the size of the address space
+  return std::max<std::int64_t>(0, static_cast<std::int64_t>(limit.rlim_cur) - pages * sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
+
 std::int64_t free_memory_bytes() {
   std::int64_t free = memory_info("MemAvailable").value_or(std::numeric_limits<std::int64_t>::max());
   if (const auto group = control_group_free_bytes()) free = std::min(free, *group);
+  if (const auto left = address_space_left()) free = std::min(free, *left);
   return free;
 }
 

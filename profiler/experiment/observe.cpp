@@ -21,6 +21,12 @@ void check_observed_nodes(const ObserveSettings& settings, const engine::Graph& 
   }
 }
 
+std::vector<MatrixUnit> sampled_units(const ObserveSettings& settings) {
+  std::vector<MatrixUnit> units;
+  for (const std::string& word : settings.sums) units.push_back(parse_matrix_unit(word).value());
+  return units;
+}
+
 engine::Observation observation(const ObserveSettings& settings, ReplayPolicy& replays) {
   engine::Observation observation;
   if (settings.every > 0) {

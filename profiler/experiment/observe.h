@@ -11,6 +11,9 @@ namespace ulpscope::profiler {
 void check_observed_nodes(const ObserveSettings& settings, const engine::Graph& graph);
 
 /// replays must live as long as the trainer.
+/// Of observe.sums.
+std::vector<MatrixUnit> sampled_units(const ObserveSettings& settings);
+
 engine::Observation observation(const ObserveSettings& settings, ReplayPolicy& replays);
 
 }  // namespace ulpscope::profiler

@@ -92,6 +92,7 @@ reports::NodeRecord node_record(const engine::StepPlan& step, std::int32_t index
     attributes.set("order", std::string(name(node.arithmetic.order)));
     attributes.set("scalar", std::string(name(node.arithmetic.scalar)));
   }
+  if (node.arithmetic.unit != MatrixUnit::none) attributes.set("sums_as", std::string(name(node.arithmetic.unit)));
   if (node.store) attributes.set("rounds_to", std::string(name(*node.store)));
   record.attributes_json = attributes_json(attributes);
   record.materialised = node.outputs.empty() || step.memory.fusion.stored[static_cast<std::size_t>(node.outputs.front().index)];

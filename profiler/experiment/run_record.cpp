@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/passes/matrix_unit.h"
 #include "engine/train/non_standard.h"
 #include "profiler/experiment/experiment_file.h"
 #include "profiler/experiment/graph_tables.h"
@@ -47,6 +48,13 @@ std::int64_t context_of(const engine::ModelConfig& model) {
       model);
 }
 
+/// Whose sums the products have: emulated, by what rule, under what assumption.
+json sums_json(const engine::MatrixUnitUse& use) {
+  return {{"as", name(use.unit)},          {"provenance", "emulated"}, {"products", use.products},
+          {"of_unit", use.of_unit},        {"plain_narrow", use.narrow}, {"rules", use.rules},
+          {"words", engine::words(use)}};
+}
+
 }  // namespace
 
 std::string loss_scaling_words(const engine::Mode& mode, const engine::TrainConfig& train) {
@@ -81,6 +89,14 @@ void add_kernel_choices(reports::RunRecord& record, const Device& device) {
   if (!all.is_object()) all = nlohmann::json::object();
   for (const auto& [what, choice] : choices) all["chosen"][what] = choice;
   record.kernel_choices_json = json_text(all);
+}
+
+void add_sampled_sums(reports::RunRecord& record, const std::string& text) {
+  if (text.empty()) return;
+  json all = json::parse(record.attributes_json, nullptr, false);
+  if (!all.is_object()) all = json::object();
+  all["sampled_sums"] = json::parse(text);
+  record.attributes_json = json_text(all);
 }
 
 reports::RunRecord run_record(const Experiment& experiment, const RunInfo& run, const Device& device,
@@ -125,6 +141,8 @@ reports::RunRecord run_record(const Experiment& experiment, const RunInfo& run, 
                              {"in_16_bits", run.weights->in_16_bits},
                              {"widened", run.mode.mixed() && run.weights->in_16_bits > 0},
                              {"master_copy_bytes", run.mode.mixed() ? run.weights->master_bytes : 0}};
+  if (experiment.train.accumulate_as != MatrixUnit::none)
+    attributes["sums"] = sums_json(engine::matrix_unit_use(plan.graph, experiment.train.accumulate_as));
   record.attributes_json = json_text(attributes);
   return record;
 }

@@ -18,6 +18,8 @@ std::string comparable_toml(Experiment experiment);
 std::string loss_scaling_words(const engine::Mode& mode, const engine::TrainConfig& train);
 
 /// Adds what the device chose while it ran (Device::kernel_choices) to the record.
+/// What SumsProbe::json() says, as the attribute "sampled_sums"; empty: nothing.
+void add_sampled_sums(reports::RunRecord& record, const std::string& json);
 void add_kernel_choices(reports::RunRecord& record, const Device& device);
 
 /// What is known of a run before its first step; the caller fills in ids and status.

@@ -23,8 +23,8 @@
 #include "profiler/experiment/timing.h"
 #include "profiler/probes/completeness.h"
 #include "profiler/probes/shadow.h"
+#include "profiler/trace/gpu_watch.h"
 #include "profiler/trace/nvtx_ranges.h"
-#include "reports/export/numbers.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -33,15 +33,6 @@ using Clock = std::chrono::steady_clock;
 using reports::RunStatus;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
-/// The keys that make this model larger.
-std::vector<std::string> size_keys(const Experiment& experiment) {
-  std::vector<std::string> names;
-  for (const Key& key : keys())
-    if (key.name.starts_with("model.") && key.type == KeyType::integer && key.get(experiment))
-      names.push_back(key.name);
-  return names;
-}
 
 }  // namespace
 
@@ -142,23 +133,30 @@ const engine::Dataset& Runner::dataset() const { return *state_->dataset; }
 
 void Runner::set_output(const std::string& path) { state_->experiment.run.output = path; }
 
-void Runner::check_memory(std::int64_t free_bytes) const {
-  std::int64_t most = 0;
-  std::string mode;
-  for (std::size_t i = 0; i < state_->plans.size(); ++i) {
-    const engine::MemoryPlan& memory = state_->plans[i].memory;
-    std::int64_t bytes = memory.persistent_bytes + memory.arena_bytes;
-    if (state_->experiment.observe.shadow)
-      bytes += Shadow::planned_bytes(*state_->device, state_->plans[i], {state_->experiment.model, state_->modes[i], state_->experiment.train, 0});
-    if (bytes <= most) continue;
-    most = bytes;
-    mode = state_->modes[i].name;
+std::optional<MemoryShortage> Runner::shortage(std::int64_t free_bytes) const {
+  const State& s = *state_;
+  const bool shadow = s.experiment.observe.shadow;
+  std::size_t most = 0;
+  std::int64_t most_bytes = 0;
+  const auto need = [&](const engine::Mode& mode) -> PlannedNeed {
+    return [&s, shadow, mode](const engine::StepPlan& plan, const engine::TrainConfig& train) {
+      return step_bytes(plan) + (shadow ? Shadow::planned_bytes(*s.device, plan, {s.experiment.model, mode, train, 0}) : 0);
+    };
+  };
+  for (std::size_t i = 0; i < s.plans.size(); ++i) {
+    const std::int64_t bytes = need(s.modes[i])(s.plans[i], s.experiment.train);
+    if (bytes <= most_bytes) continue;
+    most_bytes = bytes;
+    most = i;
   }
-  if (most <= free_bytes) return;
-  throw UsageError(fmt::format(
-      "a step in {}{} needs {} of memory, and {} are free: lower train.batch (now {}) or the model's size ({})", mode,
-      state_->experiment.observe.shadow ? " and those beside it (observe.shadow)" : "", reports::bytes_text(static_cast<double>(most)), reports::bytes_text(static_cast<double>(free_bytes)),
-      state_->experiment.train.batch, fmt::join(size_keys(state_->experiment), ", ")));
+  if (most_bytes <= free_bytes) return std::nullopt;
+  MemoryShortage shortage = memory_shortage(*s.device, s.experiment, s.modes[most], s.plans[most], free_bytes, need(s.modes[most]));
+  if (shadow) shortage.beside = " and those beside it (observe.shadow)";
+  return shortage;
+}
+
+void Runner::check_memory(std::int64_t free_bytes) const {
+  if (const auto found = shortage(free_bytes)) throw UsageError(shortage_line(*found));
 }
 
 const Experiment& Runner::experiment() const { return state_->experiment; }
@@ -193,6 +191,13 @@ CheckpointLabel Runner::label(const RunInfo& run) const {
 }
 
 namespace {
+
+/// Of the GPU that run.device names; empty: unknown.
+std::string gpu_bus_id(const std::string& device) {
+  const GpuSearch gpus = find_gpus(this_system());
+  const auto number = static_cast<std::size_t>(parse_device(device).gpu.value_or(0));
+  return number < gpus.gpus.size() ? gpus.gpus[number].pci_bus_id : "";
+}
 
 /// The modes of the first runs that finished, and what is to be said of all of them.
 struct Course {
@@ -245,8 +250,9 @@ Outcome Runner::run(reports::RunFileWriter& writer, Watcher& watcher, const std:
     fault_warning.look_now_and_then();
     return stop();
   };
+  const std::unique_ptr<GpuWatch> gpu = s.device->description().kind == DeviceKind::cuda ? watch_gpu(gpu_bus_id(s.experiment.run.device), sink) : nullptr;
   const RunContext context{s.experiment, *s.device, *s.dataset, writer, watcher, stop_or_go_on, checkpoints,
-                           past != nullptr ? past->machine : reports::MachineId{1}};
+                           past != nullptr ? past->machine : reports::MachineId{1}, gpu.get()};
   Course course;
   Outcome& outcome = course.outcome;
   std::vector<RecordedPlan> plans;
@@ -275,6 +281,7 @@ Outcome Runner::run(reports::RunFileWriter& writer, Watcher& watcher, const std:
       peak_bytes = single.peak_bytes();
       broke_off = broke_off || single.broke_off();
       outcome.weights_lost += single.weights_lost() ? 1 : 0;
+      if (single.shortage()) outcome.shortages.push_back(*single.shortage());
     }
     take_end(run, end, outcome);
     if (!course.timed[mode] && end.status == RunStatus::finished) course.timed[mode] = TimedMode{run, s.setup(run), peak_bytes};
@@ -290,9 +297,12 @@ Outcome Runner::run(reports::RunFileWriter& writer, Watcher& watcher, const std:
     Faults faults;
     writer.flush();
     timing.free_bytes = s.device->free_bytes().value_or(free_memory_bytes()) / 10 * 9;  // some is left to others
+    if (gpu != nullptr) gpu->begin_timing();
     if (!time_modes(timing, sink, watcher, faults, stop)) outcome.interrupted = true;
+    if (gpu != nullptr) gpu->end_timing();
     if (faults.count() > 0) record_note(sink, std::nullopt, "timing", faults.first());
   }
+  if (gpu != nullptr) gpu->finish();
   writer.flush();   // the last run's end is written down before its checkpoint goes
   if (!outcome.interrupted && !broke_off && !writer.fault()) checkpoints.clear();
   return outcome;

@@ -18,6 +18,7 @@
 #include "engine/train/weights.h"
 #include "profiler/experiment/checkpoints.h"
 #include "profiler/experiment/experiment.h"
+#include "profiler/experiment/memory_shortage.h"
 #include "profiler/probes/faults.h"
 #include "reports/run_file/writer.h"
 
@@ -62,6 +63,7 @@ struct Outcome {
   std::int64_t failed = 0;            ///< runs that stopped or threw; the others went on
   std::int64_t weights_lost = 0;      ///< runs whose final weights could not be kept
   std::vector<std::string> failures;  ///< "fp16, seed 0: …"
+  std::vector<MemoryShortage> shortages;  ///< of the runs that failed for want of memory
 };
 
 class Runner {
@@ -71,7 +73,9 @@ class Runner {
   explicit Runner(const Experiment& experiment);
   ~Runner();
 
-  /// Throws UsageError, with the keys to lower, if the mode that needs most memory needs more than `free_bytes`.
+  /// Of the mode that needs most memory; nothing: it needs no more than `free_bytes`.
+  std::optional<MemoryShortage> shortage(std::int64_t free_bytes) const;
+  /// Throws UsageError, with the keys to lower, if there is one.
   void check_memory(std::int64_t free_bytes) const;
 
   /// The run file's name, as the recorded experiment says it.

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "kernels/error.h"
+#include "kernels/out_of_memory.h"
 #include "profiler/experiment/kept_weights.h"
 #include "profiler/experiment/machine.h"
 #include "profiler/experiment/observe.h"
@@ -17,9 +18,12 @@
 #include "profiler/probes/range_probe.h"
 #include "profiler/probes/recorder.h"
 #include "profiler/probes/shadow.h"
+#include "profiler/probes/sums_probe.h"
 #include "profiler/probes/tensor_probe.h"
+#include "profiler/trace/gpu_watch.h"
 #include "profiler/trace/kernel_run.h"
 #include "profiler/trace/node_clock.h"
+#include "profiler/trace/node_events.h"
 #include "profiler/trace/nvtx_ranges.h"
 
 namespace ulpscope::profiler {
@@ -100,13 +104,15 @@ RunEnd SingleRun::run(const engine::TrainerSetup& setup, RecordedPlan& plan) {
   RunEnd end;
   try {
     end = train(setup, plan);
+  } catch (const OutOfMemory& error) {
+    end = out_of_memory(plan, error.what());
   } catch (const std::bad_alloc&) {
-    end = {RunStatus::failed, "out of memory"};
-    broke_off_ = true;
+    end = out_of_memory(plan, "the host has no memory left");
   } catch (const std::exception& error) {
     end = {RunStatus::failed, error.what()};
     broke_off_ = true;
   }
+  if (context_.gpu != nullptr) context_.gpu->end_run();
   record_.status = end.status;
   record_.message = end.message;
   record_.ended = utc_now();
@@ -118,6 +124,17 @@ RunEnd SingleRun::run(const engine::TrainerSetup& setup, RecordedPlan& plan) {
   }
   faults_.guard("progress", [&] { context_.watcher.run_end(run_, end.status, end.message); });
   return end;
+}
+
+/// The trainer is gone, and its memory free again.
+RunEnd SingleRun::out_of_memory(const RecordedPlan& plan, const std::string& words) {
+  broke_off_ = true;
+  faults_.guard("memory shortage", [&] {
+    const std::int64_t free = context_.device.free_bytes().value_or(free_memory_bytes());
+    shortage_ = memory_shortage(context_.device, context_.experiment, run_.mode, plan.plan, free,
+                                [](const engine::StepPlan& step, const engine::TrainConfig&) { return step_bytes(step); });
+  });
+  return {RunStatus::failed, fmt::format("out of memory ({}){}", words, shortage_ ? ": " + shortage_line(*shortage_) : "")};
 }
 
 RunEnd SingleRun::train(const engine::TrainerSetup& setup, RecordedPlan& plan) {
@@ -149,6 +166,7 @@ RunEnd SingleRun::train(const engine::TrainerSetup& setup, RecordedPlan& plan) {
     shadow = std::make_unique<Shadow>(trainer, context_.device, context_.dataset, setup, sink_, faults_, run_.id);
     probe.compare_with([&shadow](const engine::TensorEvent& event) { return shadow->error(event); });
   }
+  SumsProbe sums(topics, trainer, sampled_units(context_.experiment.observe), context_.experiment.observe.sums_share, faults_);
   std::optional<RangeProbe> ranges;
   if (context_.experiment.observe.ranges)
     ranges.emplace(topics, trainer.plan().graph, trainer.plan().loss, sink_, faults_, run_.id);
@@ -165,7 +183,10 @@ RunEnd SingleRun::train(const engine::TrainerSetup& setup, RecordedPlan& plan) {
   NodeClock clock(topics, faults_, trainer.plan().graph.node_count(), run_.steps > 1 ? 1 : 0);
   const std::int64_t first_step = trainer.iteration();
   RunTrace trace(context_.device, topics, faults_, first_step, run_.steps);
+  const NodeEvents events(context_.device, topics, faults_, trainer.plan().graph.node_count(), trace_window(first_step, run_.steps).first + 1, clock_every,
+                          [&trace] { return trace.refused(); });
   const Clock::time_point begin = Clock::now();
+  if (context_.gpu != nullptr) context_.gpu->begin_run(run_.id, first_step);
   const RunEnd end = steps(trainer, recorder, begin);
   if (end.status != RunStatus::interrupted) keep_weights(trainer);
   cost_ = {seconds_since(begin), recorder.own_seconds(), clock.own_seconds(), recorder.steps(), clock.sampled_steps(), first_step};
@@ -176,11 +197,16 @@ RunEnd SingleRun::train(const engine::TrainerSetup& setup, RecordedPlan& plan) {
   peak_bytes_ = ledger.peak_bytes();
   faults_.guard("kernel trace", [&] { trace.record(sink_, run_.id, begin); });
   faults_.guard("node clock", [&] {
-    if (trace.of_gpu()) return;
+    if (trace.of_gpu()) {
+      if (trace.refused())
+        for (auto& timing : events.timings(run_.id)) sink_(timing);
+      return;
+    }
     for (auto& timing : clock.timings(run_.id, time_provenance(context_.device, run_.mode))) sink_(timing);
   });
   faults_.guard("completeness", [&] {
     record_completeness(sink_, run_.id, faults_, cost_);
+    add_sampled_sums(record_, sums.json());
     probe.record();
     if (ranges) ranges->record();
     if (shadow != nullptr) shadow->record();
@@ -215,6 +241,7 @@ RunEnd SingleRun::steps(engine::Trainer& trainer, const Recorder& recorder, Cloc
   if (trainer.iteration() > 0 && evaluation_due(trainer.iteration()) && !evaluate(trainer, trainer.iteration()))
     return interrupted(trainer);
   while (trainer.iteration() < run_.steps) {
+    if (context_.gpu != nullptr) context_.gpu->step(trainer.iteration());
     const engine::StepResult result = trainer.step();
     faults_.guard("progress", [&] { context_.watcher.step(run_, result, seconds_since(begin)); });
     if (result.stopped && result.scale_event == scaling::ScaleEvent::gave_up) {

@@ -12,6 +12,8 @@
 
 namespace ulpscope::profiler {
 
+class GpuWatch;
+
 /// How a run ended.
 struct RunEnd {
   reports::RunStatus status = reports::RunStatus::finished;
@@ -35,6 +37,7 @@ struct RunContext {
   const std::function<bool()>& stop;
   const Checkpoints& checkpoints;
   reports::MachineId machine{1};
+  GpuWatch* gpu = nullptr;   ///< null: there is no GPU to watch
 };
 
 /// Saves the state of a run now and then: after a number of steps, or every half minute.
@@ -79,6 +82,8 @@ class SingleRun {
   const WatchingCost& cost() const { return cost_; }
   /// It ended by a fault, not by what training came to: its last checkpoint stays.
   bool broke_off() const { return broke_off_; }
+  /// It ended because there was not memory enough.
+  const std::optional<MemoryShortage>& shortage() const { return shortage_; }
   /// Its final weights were asked for, and could not be kept.
   bool weights_lost() const { return weights_lost_; }
 
@@ -86,6 +91,7 @@ class SingleRun {
   RunEnd train(const engine::TrainerSetup& setup, RecordedPlan& plan);
   RunEnd steps(engine::Trainer& trainer, const Recorder& recorder, std::chrono::steady_clock::time_point begin);
   RunEnd interrupted(const engine::Trainer& trainer);
+  RunEnd out_of_memory(const RecordedPlan& plan, const std::string& words);
   /// Final weights beside the run file, if they are asked for.
   void keep_weights(const engine::Trainer& trainer);
   bool evaluation_due(std::int64_t steps_done) const;
@@ -101,6 +107,7 @@ class SingleRun {
   reports::RunRecord record_;
   std::int64_t peak_bytes_ = 0;
   WatchingCost cost_;
+  std::optional<MemoryShortage> shortage_;
   bool broke_off_ = false, weights_lost_ = false;
 };
 

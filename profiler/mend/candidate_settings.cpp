@@ -61,6 +61,25 @@ std::string scale_words(double scale) {
 
 double first_scale(const Experiment& e) { return static_cast<double>(scaling::initial_state(e.train.scaler).scale); }
 
+/// A range was left, or nearly: a wider one helps.
+bool about_range(Kind kind) {
+  switch (kind) {
+    case Kind::activation_too_large:
+    case Kind::activation_below_range:
+    case Kind::weight_too_large:
+    case Kind::gradient_too_large_for_scale:
+    case Kind::gradient_below_range:
+    case Kind::epsilon_vanished:
+    case Kind::zero_divisor:
+    case Kind::mask_constant_out_of_range:
+    case Kind::mask_sum:
+    case Kind::reduction_too_long:
+    case Kind::divisor_overflowed:
+    case Kind::norm_overflowed: return true;
+    default: return false;
+  }
+}
+
 class Settings {
  public:
   Settings(const Ground& ground, std::vector<Candidate>& list) : ground_(ground), list_(list) {}
@@ -86,6 +105,8 @@ class Settings {
   /// One scale for the whole run, inside the window of everything that was observed; below 1 only where it has to be.
   void of_window(const Cause& cause) {
     if (!scales()) return;
+    if (const std::string why = no_scale_helps(); !why.empty())
+      return add(cause, {.kind = "scale_fixed", .change = "a fixed loss scale", .impossible = why});
     const ScaleLimits limits = joined(ground_.around().scale, ground_.found().window);
     if (!limits.highest || !std::isfinite(*limits.highest)) return;
     Candidate c{.kind = "scale_fixed", .whole = true, .no_skips = true};
@@ -182,7 +203,17 @@ class Settings {
     add(cause, std::move(c));
   }
 
+  /// Why the loss scale cannot mend this run, alone or first of all: its forward pass does not come through. Empty: it may.
+  std::string no_scale_helps() const {
+    for (const Cause* const c : ground_.causes())
+      if (c->gravity == reports::Gravity::fatal && c->phase == "forward" && c->feeds_loss && about_range(c->kind))
+        return fmt::format("no loss scale helps: {} at {} makes the loss infinite or NaN in the forward pass, whatever the scale is", name(c->kind), c->node);
+    return "";
+  }
+
   void scale(const Cause& cause, double value, const std::string& settings) {
+    if (const std::string why = no_scale_helps(); !why.empty())
+      return add(cause, {.kind = "scale", .change = "another loss scale", .impossible = why});
     const bool fixed = std::holds_alternative<scaling::FixedScaling>(ground_.experiment().train.scaler);
     if (value == first_scale(ground_.experiment()) || value > 0x1p127) return;
     Candidate c{.kind = "scale", .change = fixed ? fmt::format("a fixed loss scale of {}", value) : fmt::format("begin with a loss scale of {}", value)};
@@ -204,6 +235,8 @@ class Settings {
   }
 
   void scaler(const Cause& cause, const std::string& settings) {
+    if (const std::string why = no_scale_helps(); !why.empty())
+      return add(cause, {.kind = "scaler", .change = "a dynamic loss scaler", .impossible = why});
     Candidate c{.kind = "scaler", .change = "the dynamic loss scaler with PyTorch's defaults", .cost = 1, .ulpscope = "train.scaler.policy=pytorch" + also_pure(), .settings = settings};
     c.apply = [](Experiment& e) {
       e.train.scaler = scaling::PytorchScaler{};
@@ -240,7 +273,7 @@ class Settings {
   void epsilon(const Cause& cause, const Remedy& remedy) {
     const auto value = number_of(remedy.ulpscope);
     if (cause.phase != "update" || !value) return;
-    Candidate c{.kind = "epsilon", .change = fmt::format("a larger epsilon of the optimizer, {:g}: it ends the division by zero, not the underflow of the second moment", *value), .cost = remedy.cost, .ulpscope = fmt::format("train.epsilon={:g}", *value), .settings = remedy.settings};
+    Candidate c{.kind = "epsilon", .change = fmt::format("a larger epsilon of the optimizer, {:g}: it ends the division by what is (nearly) zero, not the underflow of the second moment", *value), .cost = remedy.cost, .ulpscope = fmt::format("train.epsilon={:g}", *value), .settings = remedy.settings};
     c.apply = [value = *value](Experiment& e) { e.train.optimizer.epsilon = value; };
     add(cause, std::move(c));
   }
@@ -252,24 +285,6 @@ class Settings {
 /// Nothing about formats or scales is known to be behind it.
 bool from_outside(Kind kind) {
   return kind == Kind::weights_poisoned || kind == Kind::data_not_finite || kind == Kind::unknown;
-}
-
-bool about_range(Kind kind) {
-  switch (kind) {
-    case Kind::activation_too_large:
-    case Kind::activation_below_range:
-    case Kind::weight_too_large:
-    case Kind::gradient_too_large_for_scale:
-    case Kind::gradient_below_range:
-    case Kind::epsilon_vanished:
-    case Kind::zero_divisor:
-    case Kind::mask_constant_out_of_range:
-    case Kind::mask_sum:
-    case Kind::reduction_too_long:
-    case Kind::divisor_overflowed:
-    case Kind::norm_overflowed: return true;
-    default: return false;
-  }
 }
 
 /// It depends on the scale whether it happens.

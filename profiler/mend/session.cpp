@@ -21,6 +21,9 @@ using reports::MendStatus;
 constexpr std::int64_t margin = 20;
 /// Order among the changes: before a mode of another precision.
 constexpr int keep_cost = 2;
+/// The search for nodes, which takes several runs, begins after what costs at most this: after a mode of another precision, and before
+/// what changes the results.
+constexpr int tried_before_search = 3;
 
 /// Steps that show every fault; all of them where the step of one is not known.
 std::int64_t steps_to_show(const reports::RunDiagnosis& run, std::int64_t planned) {
@@ -232,15 +235,18 @@ std::vector<MendRecord> Session::try_changes() {
   const Ground ground(experiment_, plan.graph, found(), patient_.around);
   const bool keep = mode.lower != Format::fp32 && !keep_targets(ground).empty();
   std::vector<Tried> tried;
-  std::size_t place = 0;   // of the search, which needs several runs and comes last
+  std::optional<Tried> kept;
+  std::size_t place = 0;   // of the search in the list
   std::set<std::string> climbed;   // ladders of which one helped
   for (const Candidate& candidate : candidates(ground)) {
     if (climbed.contains(candidate.ladder)) continue;
+    if (keep && !kept && candidate.cost > tried_before_search) kept = try_keeping(ground);
     tried.push_back(try_one(candidate));
     if (tried.back().verified() && !candidate.ladder.empty()) climbed.insert(candidate.ladder);
     if (candidate.cost <= keep_cost) place = tried.size();
   }
-  if (keep) tried.insert(tried.begin() + static_cast<std::ptrdiff_t>(place), try_keeping(ground));
+  if (keep && !kept) kept = try_keeping(ground);
+  if (kept) tried.insert(tried.begin() + static_cast<std::ptrdiff_t>(place), std::move(*kept));
   if (std::optional<Tried> all = try_together(tried)) tried.insert(tried.begin(), std::move(*all));
   std::vector<MendRecord> records;
   for (Tried& each : tried) {

@@ -15,6 +15,10 @@ using FoundFaults = std::vector<reports::Foreseen>;
 void check_optimizer(const PlanFacts& facts, FoundFaults& found);
 /// Sums and counts that are kept narrow inside an operation.
 void check_sums(const PlanFacts& facts, FoundFaults& found);
+/// Sums that will stand still, or lose a hundredth and more, as the mode makes them of the numbers of the rehearsal.
+void check_stuck_sums(const PlanFacts& facts, FoundFaults& found);
+/// Results (and indices) whose numbers check_stuck_sums asks for.
+std::set<std::string> narrow_addends(const engine::StepPlan& plan);
 /// Masks that are added to scores in 16 bits. explained: names of the tensors whose overflows it speaks of.
 void check_masks(const PlanFacts& facts, FoundFaults& found, std::vector<std::string>& explained);
 /// Results whose numbers check_masks asks for: by name, in fp32.

@@ -93,6 +93,16 @@ std::vector<NodeId> PlanFacts::readers(ValueId value) const {
   return found;
 }
 
+bool PlanFacts::is_term(ValueId value, int depth) const {
+  for (const NodeId id : readers(value)) {
+    const Node& node = graph().node(id);
+    if (node.phase != Phase::forward) continue;
+    if (node.op->name == "add" || node.op->name == "sub") return true;
+    if (depth > 0 && (node.op->name == "cast" || is_view(node)) && is_term(node.outputs.front(), depth - 1)) return true;
+  }
+  return false;
+}
+
 bool PlanFacts::reaches_softmax(ValueId value, int depth) const {
   if (depth == 0) return false;
   for (const NodeId id : readers(value)) {
@@ -143,6 +153,7 @@ void add_ranges(const PlanFacts& facts, const std::vector<std::string>& explaine
     r.feeds_loss = r.backward || facts.feeds_loss(v);
     r.source = source_of(graph.value(facts.origin(v)));
     r.order = order;
+    r.added = facts.is_term(v);
     r.explained = std::find(explained.begin(), explained.end(), value.name) != explained.end();
     const reports::TensorStatsRecord stats = tensor_stats(*range);
     r.elements = stats.elements;

@@ -35,6 +35,8 @@ class PlanFacts {
   bool feeds_loss(engine::ValueId value) const { return feeds_loss_[static_cast<std::size_t>(value.index)]; }
   /// Whether a softmax reads the value, through casts, views and further masks.
   bool reaches_softmax(engine::ValueId value, int depth = 6) const;
+  /// Whether an addition or subtraction of the forward pass reads it, perhaps through casts and views.
+  bool is_term(engine::ValueId value, int depth = 4) const;
   /// Nodes that read the value.
   std::vector<engine::NodeId> readers(engine::ValueId value) const;
 

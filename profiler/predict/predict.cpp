@@ -77,6 +77,7 @@ reports::PredictionInput input_of(const Planned& planned, const Experiment& expe
   std::vector<std::string> explained;
   check_masks(facts, input.checks, explained);
   check_sums(facts, input.checks);
+  check_stuck_sums(facts, input.checks);
   check_positions(facts, input.checks);
   check_optimizer(facts, input.checks);
   if (!goes_well(rehearsal)) input.checks.push_back(not_finite_in_fp32(rehearsal));
@@ -107,6 +108,7 @@ reports::Prediction predict(const Settings& settings, const std::string& mode, s
                      settings.placed([&] { return engine::plan_step(*device, model, m, experiment.train); })});
     wanted.merge(mask_scores(plans.back().plan));
     wanted.merge(position_tables(plans.back().plan));
+    wanted.merge(narrow_addends(plans.back().plan));
   }
   const engine::TrainerSetup setup{experiment.model, engine::find_mode("fp32"), experiment.train,
                                    static_cast<std::uint64_t>(experiment.run.seed)};

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "engine/graph/operator.h"
-#include "profiler/experiment/in_fp32.h"
+#include "profiler/probes/in_fp32.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -103,8 +103,17 @@ Rehearsal rehearse_in_fp32(Device& device, const engine::Dataset& dataset, const
   engine::Topics topics;
   engine::Trainer trainer(device, dataset, in_fp32(setup, device), topics);
   const engine::Graph& graph = trainer.plan().graph;
+  // Indices are not counted, and not announced: the batch is there once anything is.
+  bool indices_read = false;
+  const auto read_indices = [&] {
+    for (const std::string& name : wanted)
+      if (graph.contains(name) && graph.value(graph.find(name)).format == Format::i32 && !graph.value(graph.find(name)).producer)
+        rehearsal.values[name] = trainer.read(name);
+    indices_read = true;
+  };
   const auto listening = topics.tensor.subscribe([&](const engine::TensorEvent& event) {
     if (event.inner || !event.value) return;
+    if (!indices_read) read_indices();
     const engine::Value& value = graph.value(event.value);
     merge_counts(rehearsal.ranges[value.name], *event.counts);
     const bool source = value.role == engine::Role::constant || value.role == engine::Role::input;

@@ -121,6 +121,22 @@ void check_squares(const Sum& s, FoundFaults& found) {
   found.push_back(std::move(f));
 }
 
+/// Every square inside a norm is rounded to zero: it divides by the root of epsilon alone.
+void check_flushed_squares(const Sum& s, FoundFaults& found) {
+  const Format format = s.node.arithmetic.accumulate;
+  const RoundingCounts* const in = s.facts.range(s.node.inputs.front());
+  if (in == nullptr || format == Format::fp32 || s.node.op->name != "rms_norm") return;
+  const double square = in->greatest_magnitude * in->greatest_magnitude, epsilon = std::fabs(s.node.attributes.number_or("epsilon", 1e-5));
+  if (!(square > 0.0) || square > info(format).flush_threshold || epsilon > 10.0 * square) return;
+  Foreseen f = s.at(reports::Kind::activation_below_range, Gravity::damage);
+  f.format = name(format);
+  f.what = fmt::format("the squares of what {} reads, the greatest of them {}, are rounded to zero in {} (at or below {}): the norm divides by the root of its "
+                       "epsilon, {}, alone, and its result is too large",
+                       s.node.name, amount(square), name(format), amount(info(format).flush_threshold), amount(epsilon));
+  f.facts.push_back(fact("square", "greatest square", square, amount(square), Provenance::projected));
+  found.push_back(std::move(f));
+}
+
 /// The sum as the mode makes it, where the numbers that go in are known and one result is made of them all.
 std::optional<double> exactly(const Sum& s) {
   const std::string& op = s.node.op->name;
@@ -171,7 +187,7 @@ void check_sums(const PlanFacts& facts, FoundFaults& found) {
     const Sum s{facts, NodeId{n}, node,
                 node.phase == engine::Phase::backward || facts.feeds_loss(node.outputs.front())};
     if (s.squares()) {  // in fp32, too
-      if (node.phase == engine::Phase::forward) check_squares(s, found);
+      if (node.phase == engine::Phase::forward) check_squares(s, found), check_flushed_squares(s, found);
       continue;
     }
     if (node.arithmetic.standard()) continue;

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "engine/graph/operator.h"
-#include "profiler/experiment/in_fp32.h"
+#include "profiler/probes/in_fp32.h"
 #include "profiler/probes/tensor_probe.h"
 
 namespace ulpscope::profiler {

@@ -15,7 +15,7 @@ using reports::Count;
 using reports::Provenance;
 
 constexpr const char* empty_columns =
-    "; the run goes on with the times of its steps alone, the table kernel is empty and so is node_timing";
+    "; the run goes on with event timing: the table kernel is empty, node_timing holds what lies between events around each node";
 
 class Rows {
  public:

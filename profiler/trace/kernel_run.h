@@ -19,6 +19,8 @@ class RunTrace {
 
   /// Then the clock of the host tells how long launching a node took, not how long it ran: node_timing is this trace's to fill.
   bool of_gpu() const { return gpu_; }
+  /// Nothing is traced, though this is a GPU: then times of nodes come from events (node_events.h).
+  bool refused() const { return gpu_ && (!trace_ || trace_->refused()); }
   /// After the last step. Start times of kernels count from `run_begin`.
   void record(const Sink& sink, reports::RunId run, std::chrono::steady_clock::time_point run_begin);
 

@@ -17,7 +17,7 @@ install(RUNTIME_DEPENDENCY_SET ulpscope_needs
   LIBRARY DESTINATION lib/ulpscope COMPONENT libraries)
 
 if(ULPSCOPE_TESTS)
-  set(device_tests kernels_ops_test products_emulated_test engine_device_test same_steps)
+  set(device_tests kernels_ops_test products_emulated_test engine_device_test engine_ahead_test same_steps)
   foreach(test IN LISTS device_tests)
     target_link_options(${test} PRIVATE -Wl,--disable-new-dtags)
   endforeach()

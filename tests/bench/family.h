@@ -54,6 +54,7 @@ class Family {
 std::unique_ptr<Family> make_products(const Setup& setup);
 std::unique_ptr<Family> make_steps(const Setup& setup);
 std::unique_ptr<Family> make_conversions(const Setup& setup);
+std::unique_ptr<Family> make_units(const Setup& setup);
 std::unique_ptr<Family> make_recorder(const Setup& setup);
 std::unique_ptr<Family> make_observation(const Setup& setup);
 std::unique_ptr<Family> make_memory(const Setup& setup);

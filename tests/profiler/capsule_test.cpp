@@ -13,6 +13,7 @@
 #include "profiler/capsule/make_capsule.h"
 #include "profiler/capsule/replay_capsule.h"
 #include "profiler/cli/program.h"
+#include "profiler/cli/replay_text.h"
 #include "tests/profiler/support/scratch.h"
 #include "tests/profiler/tiny_experiment.h"
 
@@ -74,7 +75,7 @@ TEST(Capsule, OfALaterStepHasItsScale) {
   const MadeCapsule made =
       make({.run_file = scratch("30b.ulp"), .output = scratch("c"), .step = 3, .mode = "fp16", .seed = {}});
   EXPECT_TRUE(made.same_bits) << made.capsule.way;
-  EXPECT_THAT(made.capsule.way, HasSubstr("4 steps to the bit as recorded"));
+  EXPECT_THAT(made.capsule.way, HasSubstr("loss, scale and gradient norm of 4 steps to the bit as recorded"));
   const CapsuleReplay replay = replay_capsule(scratch("c"), {"fp16", "bf16", "fp32"}, "ulpscope replay");
   ASSERT_EQ(replay.modes.size(), 3u);
   EXPECT_TRUE(replay.modes[0].same_bits.value());
@@ -119,6 +120,83 @@ class Keeper final : public Watcher {
   std::int64_t step_;
 };
 
+/// Lines are broken anywhere.
+std::string replayed_words(const CapsuleReplay& replay) {
+  std::string words;
+  for (const char c : replay_text(replay))
+    if (c != ' ' && c != '\n') words += c;
+    else if (!words.ends_with(' ')) words += ' ';
+  return words;
+}
+
+/// The print by hand, from its definition.
+TEST(Capsule, PrintsOfGradientsAreAsDocumented) {
+  const auto fnv1a = [](const std::vector<std::uint8_t>& bytes) {
+    std::uint64_t hash = 14695981039346656037ull;
+    for (const std::uint8_t byte : bytes) hash = (hash ^ byte) * 1099511628211ull;
+    return fmt::format("{:016x}", hash);
+  };
+  EXPECT_EQ(print_of({1.0f, -2.0f}), fnv1a({0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0}));
+  EXPECT_EQ(print_of({NAN}), fnv1a({0, 0, 0xc0, 0x7f}));
+  EXPECT_EQ(print_of({-NAN}), print_of({NAN})) << "payload and sign of a NaN are the processor's affair";
+  EXPECT_NE(print_of({0.0f}), print_of({-0.0f}));
+  EXPECT_NE(print_of({1.0f, 2.0f}), print_of({2.0f, 1.0f}));
+}
+
+TEST(Capsule, GradientsThatDifferAreFoundWhereTheLossIsTheSame) {
+  const ScratchFolder scratch;
+  // Two layers; what the last gradient of a step is, no loss can tell.
+  record_experiment(case_settings("30b").build(), scratch("30b.ulp"));
+  make({.run_file = scratch("30b.ulp"), .output = scratch("c"), .step = 3, .mode = "fp16", .seed = {}});
+  Capsule capsule = load_capsule(scratch("c"));
+  ASSERT_EQ(capsule.recorded.gradients.size(), 1u);
+  EXPECT_EQ(capsule.recorded.gradients.front().parameter, "w");
+  const auto replayed = [&] {
+    save_capsule(scratch("d"), capsule);
+    return replay_capsule(scratch("d"), {"fp16", "bf16"}, "ulpscope replay");
+  };
+  CapsuleReplay replay = replayed();
+  EXPECT_TRUE(replay.modes[0].same_bits.value());
+  EXPECT_EQ(replay.modes[0].gradients.compared, 1);
+  EXPECT_THAT(replayed_words(replay), HasSubstr("the bits of the recorded step, 1 gradient included"));
+
+  capsule.recorded.gradients.front().print[3] ^= 1;
+  replay = replayed();
+  EXPECT_FALSE(replay.modes[0].same_bits.value());
+  EXPECT_TRUE(replay.modes[0].same_loss);
+  EXPECT_EQ(replay.modes[0].gradients.first_different, "w");
+  EXPECT_THAT(replayed_words(replay), HasSubstr("1 of 1 gradients"));
+  EXPECT_FALSE(replay.modes[1].own) << "no comparison is due in another mode";
+  EXPECT_FALSE(replay.modes[1].same_bits);
+
+  capsule.recorded.gradients.clear();  // as older capsules are
+  replay = replayed();
+  EXPECT_FALSE(replay.modes[0].same_bits) << "unknown";
+  EXPECT_TRUE(replay.modes[0].same_loss);
+  EXPECT_THAT(replayed_words(replay), HasSubstr("gradients were not recorded"));
+  const auto document = nlohmann::json::parse(replay_json(replay));
+  EXPECT_TRUE(document["modes"][0]["same_bits"].is_null());
+  EXPECT_EQ(document["modes"][0]["gradients"]["recorded"], false);
+  EXPECT_TRUE(document["modes"][1]["gradients"].is_null());
+
+  capsule.recorded.gradients = {{"w", "0123"}};
+  save_capsule(scratch("d"), capsule);
+  EXPECT_THAT(refused([&] { load_capsule(scratch("d")); }), HasSubstr("its gradient.w is no print"));
+}
+
+TEST(Capsule, TheFirstDifferenceIsInTheOrderOfTheBackwardPass) {
+  const std::vector<GradientPrint> here{{"last", "1"}, {"middle", "2"}, {"first", "3"}};
+  EXPECT_TRUE(compare({{"first", "3"}, {"last", "1"}, {"middle", "2"}}, here).alike());
+  const GradientComparison two = compare({{"first", "9"}, {"last", "1"}, {"middle", "8"}}, here);
+  EXPECT_EQ(two.different, 2);
+  EXPECT_EQ(two.first_different, "middle");
+  const GradientComparison missing = compare({{"first", "3"}, {"gone", "4"}, {"middle", "2"}}, here);
+  EXPECT_EQ(missing.different, 2) << "last has no counterpart, nor has gone";
+  EXPECT_EQ(missing.compared, 4);
+  EXPECT_EQ(missing.first_different, "last");
+  EXPECT_FALSE(compare({}, here).recorded);
+}
+
 class CapsuleOfText : public TinyExperiment {};
 
 TEST_F(CapsuleOfText, GoesOnFromACheckpoint) {
@@ -147,7 +225,11 @@ TEST_F(CapsuleOfText, GoesOnFromACheckpoint) {
   };
   EXPECT_EQ(weights(made.capsule), weights(whole.capsule)) << "either way leads to the same state";
   EXPECT_EQ(made.capsule.state.scaler, whole.capsule.state.scaler);
-  EXPECT_TRUE(mode(replay_capsule(in("c"), {"fp16"}, "ulpscope replay"), "fp16").same_bits.value());
+  const CapsuleReplay again = replay_capsule(in("c"), {"fp16"}, "ulpscope replay");
+  EXPECT_TRUE(mode(again, "fp16").same_bits.value()) << replay_text(again) << "observed and unfused, the gradients have the same bits";
+  EXPECT_EQ(mode(again, "fp16").gradients.compared, static_cast<std::int64_t>(made.capsule.recorded.gradients.size()));
+  EXPECT_GT(mode(again, "fp16").gradients.compared, 5);
+  EXPECT_EQ(made.capsule.recorded.gradients.back().parameter, "wte.weight") << "the embedding's gradient is the last one to be made";
 }
 
 TEST_F(CapsuleOfText, NeedsNoData) {

@@ -53,6 +53,11 @@ int cu_memory(std::size_t* bytes, int) {
   return 0;
 }
 
+int cu_bus_id(char* id, int size, int device) {
+  std::strncpy(id, device == 100 ? "0000:3b:00.0" : "0000:86:00.0", static_cast<std::size_t>(size));
+  return 0;
+}
+
 class FakeSystem final : public DriverSystem {
  public:
   bool library = true;
@@ -73,7 +78,8 @@ class FakeSystem final : public DriverSystem {
                                                      {"cuDeviceGet", reinterpret_cast<void*>(&cu_get)},
                                                      {"cuDeviceGetName", reinterpret_cast<void*>(&cu_name)},
                                                      {"cuDeviceGetAttribute", reinterpret_cast<void*>(&cu_attribute)},
-                                                     {"cuDeviceTotalMem_v2", reinterpret_cast<void*>(&cu_memory)}};
+                                                     {"cuDeviceTotalMem_v2", reinterpret_cast<void*>(&cu_memory)},
+                                                     {"cuDeviceGetPCIBusId", reinterpret_cast<void*>(&cu_bus_id)}};
     if (name == missing) return nullptr;
     return all.at(name);
   }

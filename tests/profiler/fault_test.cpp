@@ -193,6 +193,23 @@ TEST_F(FaultTest, MoreThreadsThanCanBeMadeAreRefused) {
   EXPECT_EQ(std::count(ended.said.begin(), ended.said.end(), '\n'), 1) << ended.said;
 }
 
+TEST_F(FaultTest, WithoutMemoryTheTableAndABatchThatFitsAreSaid) {
+#if ULPSCOPE_SANITIZED
+  GTEST_SKIP() << "the sanitizer takes more address space than this leaves";
+#endif
+  const auto tight = [] {
+    const rlimit limit{rlim_t{2} << 30, rlim_t{2} << 30};
+    setrlimit(RLIMIT_AS, &limit);
+  };
+  const Ended ended = run({"run", in("tiny.toml"), "-o", in("a.ulp"), "--set", "train.batch=65536", "--set", "model.context=64"}, tight);
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_THAT(ended.said, AllOf(HasSubstr("ulpscope: a step in "), HasSubstr(" (activations "), HasSubstr("would fit: by its"), HasSubstr("the largest result is ")));
+  EXPECT_FALSE(std::filesystem::exists(in("a.ulp"))) << "a run that cannot begin makes no file";
+  const Ended planned = run({"plan", in("tiny.toml"), "--set", "train.batch=65536", "--set", "model.context=64"}, tight);
+  EXPECT_EQ(planned.code, 0);
+  EXPECT_THAT(planned.said, HasSubstr("warning: a step in "));
+}
+
 TEST_F(FaultTest, ARunThatFailedShowsInTheExitCode) {
   // A learning rate that throws the weights out of range: fp32 stops, fp16 skips from then on.
   const Ended ended = run({"run", in("tiny.toml"), "-o", in("a.ulp"), "--modes", "fp32,fp16", "--set", "run.seeds=1", "--set", "train.lr=1e38",

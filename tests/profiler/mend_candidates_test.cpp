@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <sqlite3.h>
 
+#include "kernels/device.h"
 #include "kernels/error.h"
+#include "profiler/mend/candidate.h"
+#include "profiler/mend/trial.h"
 #include "tests/profiler/support/mend_fixture.h"
 
 namespace ulpscope::profiler {
@@ -121,6 +124,86 @@ TEST_F(MendCandidates, FewerMicroBatchesForASumThatSticks) {
   EXPECT_THAT(run.faults, testing::AllOf(testing::SizeIs(3), testing::Each(HasSubstr("sum_stuck")))) << told(run);   // of four; the fourth is counted
   expect(run, "accumulator_fp32", MendStatus::verified);
   EXPECT_GE(tried(run, "micro_batches"), 1) << told(run);
+}
+
+/// Both numbers change, so that the batch of a step is what it was.
+TEST_F(MendCandidates, MicroBatchesAndBatchChangeTogether) {
+  const Experiment experiment = from_text("model = {kind = 'mlp', context = 2, embedding = 2, width = 4, layers = 1}\ndata = {path = 'text.txt'}\n"
+                                          "train = {steps = 1, batch = 3, micro_batches = 512, accumulator_format = 'bf16'}\nrun = {modes = ['bf16']}\n");
+  const reports::RunDiagnosis found = reports::diagnose(reports::RunFileReader(record(experiment))).runs.at(0);
+  const auto device = make_cpu_device({});
+  const engine::StepPlan plan =
+      engine::plan_step(*device, engine::build_model(experiment.model, experiment.train.batch, true), engine::find_mode("bf16"), experiment.train);
+  std::vector<std::pair<std::int64_t, std::int64_t>> sizes;
+  for (const Candidate& candidate : candidates(Ground(experiment, plan.graph, found))) {
+    if (candidate.kind != "micro_batches") continue;
+    Experiment changed = experiment;
+    candidate.apply(changed);
+    sizes.emplace_back(changed.train.micro_batches, changed.train.batch);
+  }
+  EXPECT_THAT(sizes, ElementsAre(std::pair(256, 6), std::pair(64, 24), std::pair(1, 1536)));
+}
+
+/// The forward pass overflows whatever the scale is: of a gradient that is too large besides no trial of a scale is made before that is mended.
+TEST_F(MendCandidates, NoScaleIsTriedWhereTheForwardPassOverflows) {
+  const Experiment experiment =
+      from_text("model = {kind = 'graph', loss = 'loss'}\ntrain = {steps = 3, lr = 0.0}\nrun = {modes = ['fp16']}\n"
+                "node = [{name = 'x', op = 'constant', shape = [1, 8, 16], init = 41.0}, {name = 'k', op = 'parameter', shape = [2, 8, 5], init = 40.0},\n"
+                "{name = 'conv', op = 'conv1d', inputs = ['x', 'k']}, {name = 'm', op = 'mean', inputs = 'conv'}, {name = 'loss', op = 'scale', inputs = 'm', factor = 1e-4}]\n");
+  reports::RunDiagnosis found = reports::diagnose(reports::RunFileReader(record(experiment))).runs.at(0);
+  ASSERT_EQ(found.causes.at(0).kind, reports::Kind::activation_too_large);
+  reports::Cause gradient{.kind = reports::Kind::gradient_too_large_for_scale, .gravity = reports::Gravity::fatal, .node = "conv.dweight", .phase = "backward"};
+  for (const char* kind : {"scale", "scaler"}) gradient.remedies.push_back({.ulpscope = "train.scaler.init=256", .mend = kind});
+  found.causes.push_back(gradient);
+  const auto device = make_cpu_device({});
+  const engine::StepPlan plan =
+      engine::plan_step(*device, engine::build_model(experiment.model, experiment.train.batch, true), engine::find_mode("fp16"), experiment.train);
+  const auto scales = [&] {
+    std::vector<std::string> kinds;
+    for (const Candidate& c : candidates(Ground(experiment, plan.graph, found)))
+      if (c.kind.starts_with("scale")) kinds.push_back(c.kind + (c.apply ? "" : ": " + c.impossible));
+    return kinds;
+  };
+  EXPECT_THAT(scales(), testing::SizeIs(3));
+  EXPECT_THAT(scales(), testing::Each(HasSubstr(": no loss scale helps: activation_too_large at conv makes the loss infinite or NaN in the forward pass")));
+  found.causes.erase(found.causes.begin());  // without the forward overflow they are tried
+  EXPECT_THAT(scales(), testing::IsSupersetOf({"scale", "scaler"}));
+}
+
+/// A search takes several runs: after another mode, before what changes the results.
+TEST_F(MendCandidates, TheSearchForNodesComesBeforeWhatChangesTheResults) {
+  const std::string file = record(from_case("01", "fp16"));
+  std::vector<std::string> trials;
+  mend(file, {.budget_seconds = 300.0}, nullptr, [&](const std::string& what) { trials.push_back(what); });
+  const auto at = [&](const char* words) {
+    return std::find_if(trials.begin(), trials.end(), [&](const std::string& t) { return t.find(words) != std::string::npos; }) - trials.begin();
+  };
+  EXPECT_LT(at("train in bf16"), at("keep layer2.linear")) << fmt::format("{}", fmt::join(trials, "\n"));
+  EXPECT_LT(at("keep layer2.linear"), at("clamp"));
+  EXPECT_LT(at("clamp"), std::ssize(trials));
+}
+
+/// Of the fp32 runs in a file the one with the patient's seed; the first where there is none.
+TEST_F(MendCandidates, TheTwinInFp32HasTheSeedOfThePatient) {
+  const std::string file = record(from_text("model = {kind = 'mlp', context = 2, embedding = 2, width = 4, layers = 1}\ndata = {path = 'text.txt'}\n"
+                                            "train = {steps = 2, batch = 4}\nrun = {modes = ['fp32', 'bf16'], seeds = 3}\n"));
+  const reports::RunFileReader reader(file);
+  const auto losses = [](const std::vector<reports::Record>& records) {
+    std::vector<double> list;
+    for (const reports::Record& r : records)
+      if (const auto* step = std::get_if<reports::StepRecord>(&r)) list.push_back(step->loss.value_or(NAN));
+    return list;
+  };
+  std::vector<std::vector<double>> by_seed;
+  for (const reports::RunRecord& r : reader.runs()) {
+    if (r.mode != "fp32") continue;
+    by_seed.emplace_back();
+    for (const reports::StepRecord& step : reader.steps(r.id)) by_seed.back().push_back(step.loss.value_or(NAN));
+  }
+  ASSERT_EQ(by_seed.size(), 3u);
+  EXPECT_NE(by_seed[0], by_seed[1]);
+  for (std::int64_t seed : {0, 1, 2}) EXPECT_EQ(losses(fp32_twin(reader, seed)), by_seed[static_cast<std::size_t>(seed)]) << seed;
+  EXPECT_EQ(losses(fp32_twin(reader, 17)), by_seed[0]);
 }
 
 TEST_F(MendCandidates, AClampIsSaidToChangeTheResult) {

@@ -138,7 +138,7 @@ TEST_F(ProgramTest, ARunThatCannotBeginLeavesTheOldFile) {
   EXPECT_THAT(mistake({"run", file("tiny.toml"), "-o", file("old.ulp")}), HasSubstr("--force to replace it"));
   EXPECT_THAT(mistake({"run", file("tiny.toml"), "-o", file("old.ulp"), "--force", "--set", "train.batch=65536",
                        "--set", "model.context=500", "--set", "model.width=1024"}),
-              AllOf(HasSubstr("a step in "), HasSubstr("iB of memory, and "), HasSubstr(" are free: lower train.batch"),
+              AllOf(HasSubstr("a step in "), HasSubstr("iB of memory (activations "), HasSubstr(" are free: lower train.batch"),
                     HasSubstr("model.context"), HasSubstr("model.width")));
   EXPECT_EQ(std::filesystem::file_size(file("old.ulp")), bytes);
   EXPECT_FALSE(std::filesystem::exists(file("old.ulp-lock")));

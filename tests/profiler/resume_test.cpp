@@ -77,6 +77,24 @@ TEST_F(ResumeTest, TheSameNumbersWhereverItWasStopped) {
   }
 }
 
+/// What watching cost is said once for the whole file, however often it was gone on with.
+TEST_F(ResumeTest, TheCostOfWatchingIsSaidOnce) {
+  const auto costs = [&] {
+    std::vector<std::string> subjects;
+    for (const reports::CompletenessRecord& row : RunFileReader(in("cut.ulp")).completeness())
+      if (row.kind == "observation_cost") subjects.push_back(row.subject);
+    std::sort(subjects.begin(), subjects.end());
+    return subjects;
+  };
+  begin(experiment(), "cut.ulp", at(5));
+  const std::vector<std::string> once = costs();
+  EXPECT_FALSE(once.empty());
+  for (const int n : {7, 9}) resume("cut.ulp", at(n));
+  EXPECT_EQ(costs(), once);
+  EXPECT_EQ(resume("cut.ulp").finished, 6);
+  EXPECT_EQ(costs(), once);
+}
+
 TEST_F(ResumeTest, StoppedAgainAndAgain) {
   const Experiment e = experiment({"run.modes=fp16", "run.seeds=1"});
   begin(e, "whole.ulp");

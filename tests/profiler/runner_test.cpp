@@ -246,8 +246,12 @@ TEST_F(RunnerTest, MoreMemoryThanThereIsIsRefusedWithWhatToLower) {
     FAIL();
   } catch (const UsageError& error) {
     EXPECT_THAT(error.what(), testing::AllOf(testing::StartsWith("a step in "), HasSubstr("1000 B are free"),
-                                             HasSubstr("train.batch (now 2)"), HasSubstr("model.layers")));
+                                             HasSubstr("train.batch (now 2)"), HasSubstr("model.layers"), HasSubstr("not even a batch of 1 fits")));
   }
+  const auto none = runner.shortage(1000);
+  ASSERT_TRUE(none);
+  EXPECT_EQ(none->fits, 0);
+  EXPECT_FALSE(none->largest_node.empty());
 }
 
 TEST_F(RunnerTest, MistakesShowBeforeAnythingIsTrained) {
@@ -304,7 +308,23 @@ TEST_F(RunnerTest, ARunThatFindsNoMemoryIsDescribedAllTheSame) {
     EXPECT_EQ(r.batch, 1000000);
     EXPECT_GT(r.parameters.value_or(0), 0);
     EXPECT_EQ(file.memory(r.id, reports::MemoryKind::predicted).size(), 1u) << "what it would have taken";
+    EXPECT_THAT(r.message, testing::AllOf(testing::StartsWith("out of memory ("), HasSubstr("a step in fp32 needs "), HasSubstr("train.batch (now 1000000)"), HasSubstr("a batch of "), HasSubstr("the largest result is ")));
   }
+  ASSERT_EQ(outcome.shortages.size(), 2u);
+  const MemoryShortage& shortage = outcome.shortages[0];
+  EXPECT_GT(shortage.needed_bytes, shortage.free_bytes);
+  ASSERT_TRUE(shortage.fits);
+  EXPECT_GT(*shortage.fits, 1);
+  EXPECT_LE(*shortage.fits_bytes, shortage.free_bytes);
+  // The next greater batch does not: planned here by another way.
+  e.train.batch = *shortage.fits + 1;
+  const Runner next(e);
+  EXPECT_TRUE(next.shortage(shortage.free_bytes));
+  e.train.batch = *shortage.fits;
+  const Runner fitting(e);
+  EXPECT_FALSE(fitting.shortage(shortage.free_bytes));
+  const std::string text = shortage_text(shortage);
+  EXPECT_THAT(text, testing::AllOf(HasSubstr("activations"), HasSubstr("total"), HasSubstr("would fit"), HasSubstr("[computed]")));
   EXPECT_GT(file.nodes(*file.runs()[1].plan).size(), 20u);
 }
 

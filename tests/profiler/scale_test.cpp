@@ -52,6 +52,30 @@ class ScaleTest : public TinyExperiment {
   }
 };
 
+/// Every step overflowed, and what lies behind the overflow was not seen: nothing is known, and that is not 0 skips.
+TEST_F(ScaleTest, WhereEveryStepOverflowedSkipsAreUnknown) {
+  const std::string file = constant({100.0, 0.01}, {"train.scaler.fixed=65536"}, "fixed.ulp");
+  const reports::RunScaleReplay run = replay(file, "fixed:256,deepspeed");
+  ASSERT_EQ(run.policies.size(), 2u);
+  const PolicyReplay& fixed = run.policies[0];
+  EXPECT_FALSE(fixed.known());
+  EXPECT_EQ(fixed.skips, 0);
+  EXPECT_EQ(fixed.skips_at_most(), 50);
+  EXPECT_FALSE(fixed.wasted());
+  EXPECT_FALSE(fixed.settled);
+  EXPECT_FALSE(fixed.last);
+  EXPECT_THAT(run.notes, testing::Contains(HasSubstr("fixed:256: whether 50 steps overflow is unknown: 0 skips at least, 50 at most")));
+  std::ostringstream out, err;
+  EXPECT_EQ(run_program({"scale", file, "--policy", "fixed:256"}, out, err), exit_ok) << err.str();
+  EXPECT_THAT(out.str(), testing::ContainsRegex("fixed:256 +\\? +\\? +\\? .*\\?\n"));
+  std::ostringstream json;
+  run_program({"scale", file, "--policy", "fixed:256", "--json"}, json, err);
+  const auto policy = nlohmann::json::parse(json.str())["runs"][0]["policies"][0];
+  EXPECT_TRUE(policy["skips"].is_null());
+  EXPECT_TRUE(policy["wasted"].is_null());
+  EXPECT_EQ(policy["skips_at_most"], 50);
+}
+
 TEST_F(ScaleTest, Case32FromRecordedRuns) {
   struct Row {
     double g;

@@ -1,12 +1,12 @@
 #include "profiler/trace/cupti/cupti_module.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <cstdlib>
 #include <filesystem>
 
 #include "kernels/cuda_module.h"
+#include "kernels/shared_library.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -15,25 +15,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* module_file = "libulpscope_cupti.so";
 constexpr const char* library = "libcupti.so." ULPSCOPE_CUPTI_MAJOR;
-
-std::string last_error() {
-  const char* const error = dlerror();
-  return error == nullptr ? "unknown reason" : error;
-}
-
-/// By the loader's own search, then in the folders. RTLD_GLOBAL, so that the module finds it by name. Empty: it is there now.
-std::string open_library(const std::string& name, const std::vector<std::string>& folders) {
-  if (dlopen(name.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr) return {};
-  std::string why = last_error();
-  for (const std::string& folder : folders) {
-    const std::string file = folder + "/" + name;
-    std::error_code ignored;
-    if (!fs::exists(file, ignored)) continue;
-    if (dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr) return {};
-    why = last_error();
-  }
-  return why;
-}
 
 }  // namespace
 
@@ -65,17 +46,18 @@ CuptiModule::CuptiModule(const CuptiPlaces& places) {
                            "Toolkit), or name the module in ULPSCOPE_CUPTI_MODULE", module_file);
     return;
   }
-  if (const std::string why = open_library(library, places.libraries); !why.empty()) {
+  std::string why;
+  if (open_library(library, places.libraries, Visible::globally, why) == nullptr) {   // for the module, which finds it by name
     problem_ = fmt::format("kernels cannot be traced without {}, which was not found ({}): install CUPTI of CUDA {} (or pip install "
                            "nvidia-cuda-cupti), or name its folder in ULPSCOPE_CUDA_LIBRARIES", library, why, ULPSCOPE_CUPTI_MAJOR);
     return;
   }
-  void* const module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* const module = open_library(path, {}, Visible::locally, why);
   if (module == nullptr) {
-    problem_ = fmt::format("kernels cannot be traced: {} cannot be loaded: {}", path, last_error());
+    problem_ = fmt::format("kernels cannot be traced: {} cannot be loaded: {}", path, why);
     return;
   }
-  const auto facts = reinterpret_cast<const CuptiModuleFacts* (*)()>(dlsym(module, cupti_module_symbol));
+  const auto facts = reinterpret_cast<const CuptiModuleFacts* (*)()>(library_symbol(module, cupti_module_symbol));
   if (facts == nullptr) {
     problem_ = fmt::format("kernels cannot be traced: {} is not a module of ulpscope, it has no {}", path, cupti_module_symbol);
     return;

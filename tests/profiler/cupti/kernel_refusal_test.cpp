@@ -50,7 +50,7 @@ TEST_P(RefusedTrace, TheRunGoesOnAndTheFileSaysWhy) {
     EXPECT_EQ(rows.notes[0].subject, "kernel trace");
     EXPECT_FALSE(rows.notes[0].count);
     EXPECT_THAT(rows.notes[0].detail, HasSubstr("(error " + std::to_string(GetParam()) + ")"));
-    EXPECT_THAT(rows.notes[0].detail, HasSubstr("the run goes on with the times of its steps alone, the table kernel is empty"));
+    EXPECT_THAT(rows.notes[0].detail, HasSubstr("the run goes on with event timing: the table kernel is empty"));
     EXPECT_EQ(rows.notes[0].detail.find('\n'), std::string::npos);
     EXPECT_TRUE(source.stack.empty());
     t.reset();

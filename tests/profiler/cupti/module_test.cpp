@@ -75,7 +75,7 @@ TEST_F(CuptiModuleTest, WithoutADriverTheTraceIsRefusedAndTheRunGoesOn) {
   }
   EXPECT_EQ(rows[0].kind, "refused");
   EXPECT_THAT(rows[0].detail, ::testing::HasSubstr("kernel trace refused by CUPTI (error"));
-  EXPECT_THAT(rows[0].detail, ::testing::HasSubstr("the run goes on with the times of its steps alone"));
+  EXPECT_THAT(rows[0].detail, ::testing::HasSubstr("the run goes on with event timing"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "profiler/experiment/in_fp32.h"
+#include "profiler/probes/in_fp32.h"
 
 #include <utility>
 
@@ -13,6 +13,7 @@ engine::TrainerSetup in_fp32(engine::TrainerSetup setup, Device& device) {
   config.gradient_format.reset();
   config.early_unscale = false;
   config.overrides.clear();
+  config.accumulate_as = MatrixUnit::none;
   config.keep_fp32.clear();
   config.keep.clear();
   config.fusion = false;

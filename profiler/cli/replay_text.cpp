@@ -1,13 +1,14 @@
-// What a replayed capsule came to, for people and for programs.
+#include "profiler/cli/replay_text.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "profiler/capsule/replay_capsule.h"
 #include "profiler/cli/text.h"
 #include "profiler/experiment/json_text.h"
+#include "reports/analysis/diagnosis/words.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -29,6 +30,19 @@ std::string number_word(double value) {
   return std::isnan(value) ? "NaN" : std::isinf(value) ? (value > 0 ? "inf" : "-inf") : fmt::format("{:.9g}", value);
 }
 
+/// Of the capsule's own mode, held against the step it was made of.
+std::string bits_words(const ReplayedMode& mode) {
+  const GradientComparison& gradients = mode.gradients;
+  if (!mode.same_loss && !gradients.recorded) return "other bits than the recorded step (its gradients were not recorded)";
+  if (!gradients.recorded) return "loss, scale and finite flag are those of the recorded step; its gradients were not recorded";
+  if (mode.same_bits.value_or(false))
+    return fmt::format("the bits of the recorded step, {} included", reports::counted(gradients.compared, "gradient"));
+  const std::string different = fmt::format("{} of {} gradients, in the order of the backward pass first that of {}",
+                                            gradients.different, gradients.compared, gradients.first_different);
+  if (mode.same_loss) return "the loss of the recorded step, but other gradients: " + different;
+  return "other bits than the recorded step" + (gradients.alike() ? ", but the same gradients" : ": " + different);
+}
+
 std::string mode_text(const ReplayedMode& mode) {
   const std::string head = fmt::format("  {:<10}", mode.mode), indent(12, ' ');
   if (!mode.problem.empty()) return folded(head + "could not be run: " + mode.problem, indent) + "\n";
@@ -37,8 +51,7 @@ std::string mode_text(const ReplayedMode& mode) {
   if (mode.diagnosis.run.loss_scaling != "none")
     line += fmt::format(", scale {}", reports::scale_text(static_cast<double>(result.loss_scale)));
   line += result.finite ? ", gradients finite" : ", gradients not finite";
-  if (mode.same_bits)
-    line += *mode.same_bits ? "; the bits of the recorded step" : "; other bits than the recorded step";
+  if (mode.own) line += "; " + bits_words(mode);
   std::string text = folded(line, indent) + "\n";
   const Cause* const fault = fault_of(mode);
   if (fault == nullptr) return text + indent + std::string(name(mode.diagnosis.outcome)) + "\n";
@@ -68,6 +81,17 @@ json fault_json(const Cause& cause) {
           {"reaches", cause.reaches}};
 }
 
+/// Null where no comparison is due.
+json gradients_json(const ReplayedMode& mode) {
+  if (!mode.own) return nullptr;
+  const GradientComparison& gradients = mode.gradients;
+  if (!gradients.recorded) return {{"recorded", false}};
+  return {{"recorded", true},
+          {"compared", gradients.compared},
+          {"different", gradients.different},
+          {"first_different", gradients.alike() ? json(nullptr) : json(gradients.first_different)}};
+}
+
 json mode_json(const ReplayedMode& mode) {
   if (!mode.problem.empty()) return {{"mode", mode.mode}, {"problem", mode.problem}};
   const Cause* const fault = fault_of(mode);
@@ -78,6 +102,7 @@ json mode_json(const ReplayedMode& mode) {
           {"finite", mode.result.finite},
           {"outcome", name(mode.diagnosis.outcome)},
           {"same_bits", mode.same_bits ? json(*mode.same_bits) : json(nullptr)},
+          {"gradients", gradients_json(mode)},
           {"first_fault", fault != nullptr ? fault_json(*fault) : json(nullptr)},
           {"provenance", "recomputed"}};
 }

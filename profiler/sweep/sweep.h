@@ -1,0 +1,46 @@
+// Times one matrix product at several sizes in several modes, side by side.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kernels/device.h"
+#include "profiler/sweep/swept_product.h"
+#include "reports/analysis/sweep.h"
+
+namespace ulpscope::profiler {
+
+/// A sample lasts at least so long: products that take less are done several times in a row.
+inline constexpr double least_sample_seconds = 1e-3;
+/// Without a number of rounds: as many as fit into these seconds, within limits; it ends after twice that, once it has the fewest.
+inline constexpr double sweep_seconds = 20.0;
+inline constexpr std::int64_t fewest_rounds = 7, most_rounds = 51;
+
+struct SweepJob {
+  Device& device;
+  std::string experiment;
+  struct Mode {
+    std::string name;
+    SweptProduct product;   ///< of the given size
+    reports::Provenance provenance = reports::Provenance::measured;
+  };
+  std::vector<Mode> modes;
+  reports::SweepDimension dimension = reports::SweepDimension::columns;
+  std::vector<std::int64_t> sizes;   ///< ascending, the given one among them
+  std::int64_t rounds = 0;           ///< 0: as said above
+};
+
+/// Bytes that the greatest operands take together.
+std::int64_t sweep_bytes(const SweepJob& job);
+
+/// One set of operands, the greatest that is needed, serves all: numbers between 1 and 2 of either sign. Each product is warmed up, then
+/// in every round each is timed once (the given size twice), in an order that moves on from round to round, so that whatever slows the
+/// machine down slows all alike. On a GPU also between events of the device. A product that fails is left out and says why.
+/// told: before the rounds begin, how many there are and about how long they take; stop: asked after every sample, true ends it after
+/// the rounds that are whole.
+reports::SweepInput run_sweep(const SweepJob& job, const std::function<void(std::int64_t rounds, double seconds)>& told,
+                              const std::function<bool()>& stop);
+
+}  // namespace ulpscope::profiler

@@ -1,0 +1,144 @@
+// Faults with other operators and numbers than the cases have: recorded and diagnosed, held against a calculation by hand.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "profiler/predict/predict.h"
+#include "reports/analysis/diagnosis/diagnosis.h"
+#include "tests/profiler/support/scratch.h"
+
+namespace ulpscope::profiler {
+namespace {
+
+using reports::Cause;
+using reports::Kind;
+using reports::Outcome;
+using reports::RunDiagnosis;
+using ::testing::HasSubstr;
+
+class DiagnosisKinds : public ::testing::Test {
+ protected:
+  /// A graph with a loss named so; one or more steps that change nothing, unless train says more.
+  Settings graph(const std::string& mode, const std::string& nodes, const std::string& more = "", const std::string& train = "lr = 0.0") {
+    Settings settings;
+    settings.add_text(fmt::format("model = {{kind = \"graph\", loss = \"loss\"}}\ntrain = {{steps = 3, weight_decay = 0.0, {}}}\n"
+                                  "run = {{modes = [\"{}\"]}}\n{}\nnode = [\n{}\n]\n",
+                                  train, mode, more, nodes),
+                      "made-up.toml");
+    return settings;
+  }
+  RunDiagnosis of(const Settings& settings) {
+    record_experiment(settings.build(), scratch_("a.ulp"));
+    return reports::diagnose(reports::RunFileReader(scratch_("a.ulp"))).runs.at(0);
+  }
+  static const Cause* find(const RunDiagnosis& run, Kind kind, const std::string& node) {
+    for (const Cause& c : run.causes)
+      if (c.kind == kind && c.node == node) return &c;
+    return nullptr;
+  }
+  static double value(const Cause& cause, const std::string& key) {
+    for (const reports::Fact& fact : cause.facts)
+      if (fact.key == key) return fact.value.value_or(NAN);
+    return NAN;
+  }
+  ScratchFolder scratch_;
+};
+
+/// 4 x 3 x 3 products of 40 and 46 are 66240; with 45 they are 64800.
+TEST_F(DiagnosisKinds, ConvolutionsOverflow) {
+  for (const auto& [weight, bad] : {std::pair{46.0, true}, std::pair{45.0, false}}) {
+    const RunDiagnosis d = of(graph("fp16", fmt::format("{{name = \"x\", op = \"constant\", shape = [1, 4, 8, 8], init = 40.0}}, {{name = \"k\", op = \"parameter\", shape = [2, 4, 3, 3], init = {}}},\n"
+                                                        "{{name = \"conv\", op = \"conv2d\", inputs = [\"x\", \"k\"]}}, {{name = \"m\", op = \"mean\", inputs = \"conv\"}}, {{name = \"loss\", op = \"scale\", inputs = \"m\", factor = 1e-4}}", weight)));
+    const Cause* const c = find(d, Kind::activation_too_large, "conv");
+    EXPECT_EQ(c != nullptr, bad) << d.verdict;
+    if (c != nullptr) {
+      EXPECT_EQ(c->operation, "conv2d");
+      EXPECT_EQ(c->gravity, reports::Gravity::fatal);
+      EXPECT_EQ(value(*c, "greatest_magnitude"), 66240.0) << c->what;
+    } else {
+      EXPECT_EQ(d.outcome, Outcome::healthy) << d.verdict;
+    }
+  }
+}
+
+/// (1 - 0.99) x 1e-3^2 = 1e-8 is 0 in fp16, and 1e-7 is 1.192e-7 there: an update of 1e-3 / 1.192e-7 learning rates.
+TEST_F(DiagnosisKinds, SecondMomentsThatVanishBesideAnEpsilonThatDoesNot) {
+  for (const auto& [slope, lost] : {std::pair{1e-3, true}, std::pair{2e-2, false}}) {
+    const Settings settings = graph("fp16_pure",
+                                    fmt::format("{{name = \"w\", op = \"parameter\", shape = [3], init = 0.5}}, {{name = \"c\", op = \"constant\", shape = [3], init = {}}},\n"
+                                                "{{name = \"p\", op = \"mul\", inputs = [\"w\", \"c\"]}}, {{name = \"loss\", op = \"sum\", inputs = \"p\"}}", slope),
+                                    "", "optimizer = \"adamw\", beta2 = 0.99, epsilon = 1e-7, lr = 1e-3, clip = 0.0, scaler = {policy = \"none\"}");
+    const RunDiagnosis d = of(settings);
+    const Cause* const c = find(d, Kind::second_moment_below_range, "w.update");
+    ASSERT_EQ(c != nullptr, lost) << d.verdict;
+    EXPECT_EQ(d.outcome, lost ? Outcome::damaged : Outcome::healthy);
+    if (c == nullptr) continue;
+    EXPECT_EQ(value(*c, "v_flushed"), 3.0);
+    EXPECT_NEAR(value(*c, "v_threshold"), std::sqrt(0x1p-25 / 0.01), 1e-9);
+    EXPECT_EQ(value(*c, "epsilon"), 0x1p-23) << "1e-7 as fp16 has it";
+    EXPECT_NEAR(value(*c, "update"), 1e-3 / 0x1p-23, 10);
+    ASSERT_FALSE(c->remedies.empty());
+    EXPECT_EQ(c->remedies.front().mend, "moments_fp32");
+  }
+}
+
+/// Means of 1000, elements 300 from them: squares of 90000, not of 1300; rows become the bias, not zero.
+TEST_F(DiagnosisKinds, LayerNormSquaresWhatIsLeftOfTheMean) {
+  const RunDiagnosis d = of(graph("fp16",
+                                  "{name = \"x\", op = \"constant\", init = [[700, 1300, 700, 1300], [1300, 700, 1300, 700]]}, {name = \"g\", op = \"parameter\", shape = [4], init = 1.0},\n"
+                                  "{name = \"b\", op = \"parameter\", shape = [4], init = 0.5}, {name = \"norm\", op = \"layer_norm\", inputs = [\"x\", \"g\", \"b\"]}, {name = \"loss\", op = \"mean\", inputs = \"norm\"}",
+                                  "override = [{nodes = \"norm\", accumulate = \"lower\", compute = \"lower\"}]"));
+  const Cause* const c = find(d, Kind::norm_overflowed, "norm");
+  ASSERT_NE(c, nullptr) << d.verdict;
+  EXPECT_EQ(value(*c, "inner_greatest"), 90000.0) << c->what;
+  EXPECT_EQ(value(*c, "zero_rows"), 2.0);
+  EXPECT_THAT(c->what, HasSubstr("the bias, whatever went in"));
+}
+
+/// Four elements of 2e38 are finite in fp32, their sum is not.
+TEST_F(DiagnosisKinds, AMeanThatIsInfiniteOfFiniteElements) {
+  const RunDiagnosis d = of(graph("fp32",
+                                  "{name = \"x\", op = \"constant\", init = [[2e38, 2e38, 2e38, 2e38]]}, {name = \"g\", op = \"parameter\", shape = [4], init = 1.0},\n"
+                                  "{name = \"b\", op = \"parameter\", shape = [4], init = 0.5}, {name = \"norm\", op = \"layer_norm\", inputs = [\"x\", \"g\", \"b\"]}, {name = \"loss\", op = \"mean\", inputs = \"norm\"}"));
+  const Cause* const c = find(d, Kind::norm_overflowed, "norm");
+  ASSERT_NE(c, nullptr) << d.verdict;
+  EXPECT_THAT(c->what, HasSubstr("the sum of a row, whose elements are finite (greatest 2e+38), is more than fp32 holds: 1 of 1 mean are inf"));
+}
+
+/// Squares of 1e20 are beyond fp32: batch norm's result is finite (the bias), the variance that the running one takes over is not.
+TEST_F(DiagnosisKinds, AVarianceThatRunningStatisticsTakeOver) {
+  const RunDiagnosis d = of(graph("fp32",
+                                  "{name = \"x\", op = \"constant\", init = [[1e20], [-1e20], [1e20], [-1e20]]}, {name = \"w\", op = \"parameter\", shape = [1], init = 1.0},\n"
+                                  "{name = \"h\", op = \"mul\", inputs = [\"x\", \"w\"]}, {name = \"b\", op = \"parameter\", shape = [1], init = 0.5}, {name = \"mean\", op = \"buffer\", shape = [1]},\n"
+                                  "{name = \"var\", op = \"buffer\", shape = [1], init = 1.0}, {name = \"bn\", op = \"batch_norm\", inputs = [\"h\", \"w\", \"b\", \"mean\", \"var\"]}, {name = \"loss\", op = \"mean\", inputs = \"bn\"}"));
+  const Cause* const c = find(d, Kind::norm_overflowed, "bn");
+  ASSERT_NE(c, nullptr) << d.verdict;
+  EXPECT_THAT(c->what, HasSubstr("and so is the variance that the running statistics take over")) << d.verdict;
+  EXPECT_NEAR(value(*c, "square"), 1e40, 1e34);
+}
+
+/// 1e-4 squared is below fp16's range: all squares vanish inside rms_norm, and a product that is written out has the same fault.
+TEST_F(DiagnosisKinds, SquaresThatVanishAreForeseenAndFound) {
+  const std::string x = "{name = \"x\", op = \"constant\", init = [[1e-4, -1e-4, 1e-4, -1e-4]]}, {name = \"g\", op = \"parameter\", shape = [4], init = 1.0},\n";
+  const Settings norm = graph("fp16", x + "{name = \"norm\", op = \"rms_norm\", inputs = [\"x\", \"g\"], epsilon = 1e-9}, {name = \"square\", op = \"mul\", inputs = [\"norm\", \"norm\"]}, {name = \"loss\", op = \"mean\", inputs = \"square\"}",
+                              "override = [{nodes = \"norm\", accumulate = \"lower\", compute = \"lower\"}]");
+  const Settings written = graph("fp16_pure", x + "{name = \"h\", op = \"mul\", inputs = [\"x\", \"g\"]}, {name = \"square\", op = \"mul\", inputs = [\"h\", \"h\"]}, {name = \"loss\", op = \"mean\", inputs = \"square\"}",
+                                 "", "lr = 0.0, scaler = {policy = \"none\"}");
+  for (const auto& [settings, mode, node] : {std::tuple{&norm, "fp16", "norm"}, std::tuple{&written, "fp16_pure", "square"}}) {
+    const RunDiagnosis d = of(*settings);
+    const Cause* const c = find(d, Kind::activation_below_range, node);
+    ASSERT_NE(c, nullptr) << d.verdict;
+    EXPECT_EQ(c->gravity, reports::Gravity::damage);
+    EXPECT_EQ(value(*c, "flushed"), 4.0);
+    bool foreseen = false;
+    for (const reports::ModePrediction& m : predict(*settings, mode, std::nullopt).modes)
+      for (const reports::Foreseen& f : m.foreseen)
+        foreseen = foreseen || (m.mode == mode && f.kind == "activation_below_range" && f.node == node && f.gravity == reports::Gravity::damage);
+    EXPECT_TRUE(foreseen) << mode;
+  }
+}
+
+}  // namespace
+}  // namespace ulpscope::profiler

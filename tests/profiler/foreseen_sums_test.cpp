@@ -1,0 +1,93 @@
+// Sums that stand still, foreseen before training: the numbers of cases 21 and 26, and others worked out by hand.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "profiler/predict/predict.h"
+#include "tests/profiler/support/scratch.h"
+
+namespace ulpscope::profiler {
+namespace {
+
+using reports::Foreseen;
+using ::testing::HasSubstr;
+
+const Foreseen* stuck(const reports::ModePrediction& m, const std::string& node) {
+  for (const Foreseen& f : m.foreseen)
+    if (f.kind == "sum_stuck" && f.node == node) return &f;
+  return nullptr;
+}
+
+double value(const Foreseen* finding, const std::string& key) {
+  if (finding == nullptr) return NAN;
+  for (const reports::Fact& fact : finding->facts)
+    if (fact.key == key) return fact.value.value_or(NAN);
+  return NAN;
+}
+
+reports::ModePrediction foresee(const Settings& settings, const std::string& mode) {
+  for (reports::ModePrediction& m : predict(settings, mode, std::nullopt).modes)
+    if (m.mode == mode) return m;
+  throw std::runtime_error("no prediction for " + mode);
+}
+
+TEST(ForeseenSums, MicroBatchesOfCase26) {
+  struct {
+    const char* set;
+    const char* node;
+    double addends, at, expected;
+  } const cases[] = {{"train.micro_batches=512", "w.grad.accumulate", 256, 0.5, 1},
+                     {"train.micro_batches=1024", "w.grad.accumulate", 256, 0.25, 1},
+                     {"train.micro_batches=1000", "tenth.grad.accumulate", 350, 4, 10}};
+  for (const auto& c : cases) {
+    const reports::ModePrediction m = foresee(case_settings("26", {c.set}), "bf16");
+    const Foreseen* const f = stuck(m, c.node);
+    ASSERT_NE(f, nullptr) << c.set;
+    EXPECT_EQ(f->gravity, reports::Gravity::damage);
+    EXPECT_EQ(value(f, "addends"), c.addends) << f->what;
+    EXPECT_EQ(value(f, "stuck_at"), c.at) << f->what;
+    EXPECT_NEAR(value(f, "expected"), c.expected, 1e-6) << f->what;
+  }
+  for (const char* set : {"train.micro_batches=8", "train.micro_batches=256"})
+    EXPECT_EQ(stuck(foresee(case_settings("26", {set}), "bf16"), "w.grad.accumulate"), nullptr) << set << ": exact";
+  EXPECT_EQ(stuck(foresee(case_settings("26", {"train.micro_batches=1024", "train.accumulator_format=fp16"}), "bf16"), "w.grad.accumulate"), nullptr)
+      << "fp16 is exact to 2048";
+  EXPECT_EQ(stuck(foresee(case_settings("26", {"train.micro_batches=1000", "train.accumulator_format=fp32"}), "bf16"), "tenth.grad.accumulate"), nullptr);
+}
+
+TEST(ForeseenSums, EmbeddingOfCase21) {
+  const reports::ModePrediction fp16 = foresee(case_settings("21"), "fp16"), bf16 = foresee(case_settings("21"), "bf16");
+  const Foreseen* const f = stuck(fp16, "drawn.lookup.dtable");
+  ASSERT_NE(f, nullptr);
+  EXPECT_EQ(value(f, "stuck_at"), 32.0) << f->what;
+  EXPECT_NEAR(value(f, "expected"), 126, 4) << f->what;
+  EXPECT_THAT(f->what, HasSubstr("8 of 8 rows"));
+  EXPECT_EQ(value(stuck(bf16, "drawn.lookup.dtable"), "stuck_at"), 4.0);
+  // One row that starts at 1: 2697 additions of 0.01 end at 32; of 2696 of them nothing much is missing.
+  const Foreseen* const counted = stuck(bf16, "counted.2697.lookup.dtable");
+  ASSERT_NE(counted, nullptr);
+  EXPECT_EQ(value(counted, "stuck_at"), 4.0);
+}
+
+/// 1.0 added 3000 times, one after the other: fp16 stands at 2048, bf16 at 256.
+TEST(ForeseenSums, SerialSums) {
+  Settings settings;
+  settings.add_text("model = {kind = \"graph\", loss = \"loss\"}\ntrain = {steps = 1, scaler = {policy = \"none\"}}\nrun = {modes = [\"fp16\", \"bf16\"]}\n"
+                    "override = [{nodes = \"total\", accumulate = \"lower\", order = \"serial\"}]\n"
+                    "node = [{name = \"w\", op = \"parameter\", init = 1.0}, {name = \"ones\", op = \"constant\", shape = [3000], init = 1.0},\n"
+                    "{name = \"wide\", op = \"mul\", inputs = [\"ones\", \"w\"]}, {name = \"total\", op = \"sum\", inputs = \"wide\"},\n"
+                    "{name = \"loss\", op = \"scale\", inputs = \"total\", factor = 1e-4}]\n",
+                    "made-up.toml");
+  for (const auto& [mode, at] : {std::pair{"fp16", 2048.0}, std::pair{"bf16", 256.0}}) {
+    const reports::ModePrediction m = foresee(settings, mode);
+    const Foreseen* const f = stuck(m, "total");
+    ASSERT_NE(f, nullptr) << mode;
+    EXPECT_EQ(value(f, "stuck_at"), at) << f->what;
+    EXPECT_EQ(value(f, "addends"), at) << f->what;
+    EXPECT_EQ(value(f, "expected"), 3000.0) << f->what;
+  }
+}
+
+}  // namespace
+}  // namespace ulpscope::profiler
