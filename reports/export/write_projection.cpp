@@ -47,15 +47,15 @@ std::string batch_text(const ModeProjection& mode) {
   return fmt::format("{}{}", mode.batch_capped ? "≥" : "", *mode.largest_batch);
 }
 
-constexpr const char* head = "  mode       there        a step        from…to  x fp32     memory  fits   batch\n";
+constexpr const char* head = "  mode       there        a step        from…to  x fp32    memory  fits    batch\n";
 
 void mode_line(const ModeProjection& mode, std::ostream& out) {
   std::string text = "  " + pad_right(shorten(printable(mode.mode), 10), 11) + pad_right(name(mode.there.support), 9);
   text += pad_left(mode.step.value ? seconds_text(*mode.step.value) : "unknown", 10);
   text += pad_left(range(mode.step), 15);
   text += pad_left(mode.speed.value ? fmt::format("{:.2f}", *mode.speed.value) : "-", 8);
-  text += pad_left(mode.memory.value ? gb_text(*mode.memory.value) : "unknown", 11);
-  text += pad_left(name(mode.fits), 6) + pad_left(batch_text(mode), 8);
+  text += pad_left(mode.memory.value ? gb_text(*mode.memory.value) : "unknown", 10);
+  text += pad_left(name(mode.fits), 6) + pad_left(batch_text(mode), 9);
   out << text << '\n';
 }
 
@@ -77,18 +77,15 @@ void assumptions(const GpuProjection& there, std::ostream& out) {
 void gpu_lines(const GpuProjection& there, std::ostream& out) {
   out << '\n' << printable(fmt::format("{}{}", gpu_text(there), there.asked == there.gpu.name ? "" : fmt::format(" (\"{}\")", there.asked))) << '\n' << head;
   for (const ModeProjection& mode : there.modes) mode_line(mode, out);
-  for (const ModeProjection& mode : there.modes) {
-    const std::string limits = limits_text(mode);
-    if (!mode.no_time.empty()) line(out, "  " + pad_right(mode.mode, 11), "no time projected: " + mode.no_time);
-    else if (mode.there.support != Support::native) line(out, "  " + pad_right(mode.mode, 11), fmt::format("{}: {}", name(mode.there.support), mode.there.why));
-    if (mode.mode == "fp32" && mode.step.value) {
-      line(out, "  limited by ", fmt::format("{} of fp32's {} launches", limits, mode.launches));
-    }
-  }
-  std::vector<std::string> others;
+  std::vector<std::string> limits;
   for (const ModeProjection& mode : there.modes)
-    if (mode.mode != "fp32" && mode.step.value) others.push_back(fmt::format("{} {}", mode.mode, limits_text(mode)));
-  if (!others.empty()) line(out, "             ", fmt::format("{}", fmt::join(others, "; ")));
+    if (mode.step.value) limits.push_back(fmt::format("{} {} of {} launches", mode.mode, limits_text(mode), mode.launches));
+  if (!limits.empty()) line(out, "  limited by ", fmt::format("{}", fmt::join(limits, "; ")));
+  for (const ModeProjection& mode : there.modes) {
+    const std::string who = "  " + pad_right(mode.mode, 11);
+    if (!mode.no_time.empty()) line(out, who, "no time projected: " + mode.no_time);
+    else if (mode.there.support != Support::native) line(out, who, fmt::format("{}: {}", name(mode.there.support), mode.there.why));
+  }
   assumptions(there, out);
 }
 

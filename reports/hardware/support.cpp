@@ -37,9 +37,6 @@ ModeSupport fp8_support(const Gpu& gpu) {
   return {Support::absent, fmt::format("compute capability {} has no fp8 (from 8.9 on)", capability_text(gpu.capability)), Rate::fp8, {}};
 }
 
-/// In the table, or described by a device that has rates from it: what has only fp32's rate may have units nobody knows of.
-bool rates_known(const Gpu& gpu) { return !gpu.present || !gpu.sources.empty() || gpu.capability < 70; }
-
 }  // namespace
 
 std::string_view name(Support support) {
@@ -63,10 +60,10 @@ ModeSupport product_support(const Gpu& gpu, std::string_view format) {
   else if (*rate == Rate::fp16) found = fp16_support(gpu);
   else if (*rate == Rate::bf16) found = bf16_support(gpu);
   else found = fp8_support(gpu);
-  if (rates_known(gpu)) return found;
-  // What the hardware has follows from the compute capability; how fast it is does not.
+  // What the hardware has follows from the compute capability; how fast it is does not: a device that is not in the table, a user's
+  // table without that rate.
   const int from = *rate == Rate::fp16 ? 70 : *rate == Rate::fp8 ? 89 : 80;
-  if (gpu.capability < from) return found;
+  if (gpu.fma_of(*rate) || gpu.capability < from) return found;
   return {Support::native, "matrix units by its compute capability; their rate is not known", *rate, {}};
 }
 

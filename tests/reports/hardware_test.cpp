@@ -140,6 +140,11 @@ TEST(Hardware, AUsersFileIsChecked) {
   const ReadGpus read = read_gpus(good, "my.toml");
   ASSERT_THAT(read.gpus, SizeIs(1));
   EXPECT_NEAR(*read.gpus[0].peak_of(Rate::fp16), 24 * 256 * 2 * 2e9 / 1e12, 1e-9);
+  // A rate that the file leaves out is not known; the hardware is there from its compute capability on.
+  for (const char* mode : {"bf16", "tf32", "fp8"}) {
+    EXPECT_EQ(how_it_runs(read.gpus[0], mode).support, Support::native) << mode;
+    EXPECT_FALSE(how_it_runs(read.gpus[0], mode).peak) << mode;
+  }
   const auto mistakes = [](const std::string& text) { return read_gpus(text, "my.toml").mistakes; };
   EXPECT_THAT(mistakes(std::string(good) + "peak = { fp16 = 49.2 }\n"), ElementsAre(AllOf(HasSubstr("my.toml:9: My GPU: peak.fp16 = 49.2"), HasSubstr("sparsity"))));
   EXPECT_THAT(mistakes(std::string(good) + "peak = { fp16 = 24.0, bf16 = 24 }\n"), ElementsAre(HasSubstr("peak.bf16 has no fma.bf16")));
