@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -117,6 +118,8 @@ struct StepResult {
   std::int64_t tokens = 0;        ///< target tokens (or rows) of the batch
   scaling::ScaleEvent scale_event = scaling::ScaleEvent::unchanged;
   Replay replay = Replay::none;
+  /// Between events on the device, from the end of the step before to the end of this one: of steps launched ahead (Trainer::run_ahead).
+  std::optional<double> device_seconds = std::nullopt;
 };
 
 struct StepBegin {

@@ -30,7 +30,7 @@ StepsAhead::StepsAhead(Device& device, CommandQueue& queue, Work work)
       params_{flow(), work_.loss.data, work_.loss.format, work_.apply_anyway, work_.latch, work_.latch_loss},
       loss_bytes_(bytes_of(work_.loss)),
       staged_{make_staged(), make_staged()},
-      outcomes_{make_outcome(), make_outcome()},
+      outcomes_{make_outcome(), make_outcome(), make_outcome()},
       micro_batch_([this] {
         call("begin_step");
         work_.passes();
@@ -81,7 +81,7 @@ void StepsAhead::call(const char* operation) const {
 
 void StepsAhead::launch(StepChoices choices, const FillBatch& fill) {
   if (in_flight() == most_in_flight) throw Error("a step is launched before those in flight are collected");
-  const Outcome& outcome = outcomes_[static_cast<std::size_t>(launched_ % most_in_flight)];
+  const Outcome& to = outcome(launched_);
   for (std::int64_t m = 0; m < work_.micro_batches; ++m) {
     const Staged& staged = staged_[static_cast<std::size_t>(staged_count_++ % std::ssize(staged_))];
     queue_.wait(*staged.copied);   // the device has what was in it
@@ -93,25 +93,28 @@ void StepsAhead::launch(StepChoices choices, const FillBatch& fill) {
     queue_.copy_to_device_later(&flow()->choices, staged.choices, sizeof(StepChoices));
     queue_.record(*staged.copied);
     micro_batch_.run(queue_);
-    queue_.copy_to_host_later(outcome.losses + static_cast<std::size_t>(m) * loss_bytes_, work_.loss.data, loss_bytes_);
+    queue_.copy_to_host_later(to.losses + static_cast<std::size_t>(m) * loss_bytes_, work_.loss.data, loss_bytes_);
   }
   end_.run(queue_);
-  queue_.copy_to_host_later(outcome.flow, flow(), sizeof(StepFlow));
-  queue_.record(*outcome.done);
+  queue_.copy_to_host_later(to.flow, flow(), sizeof(StepFlow));
+  queue_.record(*to.done);
   ++launched_;
 }
 
 StepsAhead::Ended StepsAhead::collect() {
   if (in_flight() == 0) throw Error("no step is in flight");
-  const Outcome& outcome = outcomes_[static_cast<std::size_t>(collected_++ % most_in_flight)];
-  queue_.wait(*outcome.done);
+  const std::int64_t step = collected_++;
+  const Outcome& from = outcome(step);
+  queue_.wait(*from.done);
   double sum = 0.0;
   for (std::int64_t m = 0; m < work_.micro_batches; ++m) {
     float loss = 0.0f;
-    load(work_.loss.format, outcome.losses + static_cast<std::size_t>(m) * loss_bytes_, {&loss, 1});
+    load(work_.loss.format, from.losses + static_cast<std::size_t>(m) * loss_bytes_, {&loss, 1});
     sum += static_cast<double>(loss);
   }
-  return {outcome.flow->ended, outcome.flow->committed != 0, static_cast<float>(sum / static_cast<double>(work_.micro_batches))};
+  Ended ended{from.flow->ended, from.flow->committed != 0, static_cast<float>(sum / static_cast<double>(work_.micro_batches)), std::nullopt};
+  if (step > first_of_row_) ended.device_seconds = 1e-3 * device_.milliseconds_between(*outcome(step - 1).done, *from.done);
+  return ended;
 }
 
 }  // namespace ulpscope::engine

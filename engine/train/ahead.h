@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -35,6 +36,7 @@ class StepsAhead {
     StepState state;         ///< before the update
     bool committed = false;
     float loss = 0.0f;       ///< mean over the micro-batches
+    std::optional<double> device_seconds;   ///< since the end of the step before; none for the first of a row
   };
   /// Fills host memory of the batch's shapes and formats.
   using FillBatch = std::function<void(std::int32_t micro_batch, std::span<const Tensor>)>;
@@ -48,6 +50,8 @@ class StepsAhead {
 
   /// How many steps may be launched and not collected.
   static constexpr int most_in_flight = 2;
+  /// Its first step has none before it: the next that is launched.
+  void begin_row() { first_of_row_ = launched_; }
 
   /// choices: what the step begins with; its micro_batch is set here.
   void launch(StepChoices choices, const FillBatch& fill);
@@ -85,6 +89,7 @@ class StepsAhead {
     std::byte* losses = nullptr;
     std::unique_ptr<Event> done;
   };
+  const Outcome& outcome(std::int64_t step) const { return outcomes_[static_cast<std::size_t>(step % std::ssize(outcomes_))]; }
   StepFlow* flow() const { return static_cast<StepFlow*>(flow_.data()); }
   void call(const char* operation) const;
   Staged make_staged();
@@ -97,9 +102,9 @@ class StepsAhead {
   StepFlowParams params_;
   std::size_t loss_bytes_;
   std::array<Staged, 2> staged_;
-  std::array<Outcome, most_in_flight> outcomes_;
+  std::array<Outcome, most_in_flight + 1> outcomes_;   ///< and the step before the oldest
   Repeated micro_batch_, end_;
-  std::int64_t staged_count_ = 0, launched_ = 0, collected_ = 0;
+  std::int64_t staged_count_ = 0, launched_ = 0, collected_ = 0, first_of_row_ = 0;
 };
 
 }  // namespace ulpscope::engine

@@ -70,6 +70,7 @@ void Trainer::State::run_ahead(std::int64_t steps, const std::function<void(cons
     if (ahead->in_flight() == 0) {
       StepChoices choices;
       choices.if_committed = choices.if_skipped = state_of(standing());
+      ahead->begin_row();
       launch(choices);
     }
     if (next < end) launch(choices_after(standing()));
@@ -82,7 +83,12 @@ void Trainer::State::run_ahead(std::int64_t steps, const std::function<void(cons
       next = iteration;
     };
     if (replays) forget_the_rest();   // nothing was committed: the step is made as if it were the first time, and looked at
-    const StepResult result = replays ? step() : finish(result_of(outcome.state, outcome.loss, finite), outcome.committed);
+    const auto told = [&] {
+      StepResult r = result_of(outcome.state, outcome.loss, finite);
+      r.device_seconds = outcome.device_seconds;
+      return finish(r, outcome.committed);
+    };
+    const StepResult result = replays ? step() : told();
     if (replays) next = iteration;
     if (result.stopped) forget_the_rest();
     if (ended) ended(result);

@@ -71,6 +71,7 @@ class TimedTrainer {
     sample.repetition = std::ssize(samples_);
     sample.warm_up = sample.repetition < warm_up_steps;
     sample.wall_seconds = seconds;
+    sample.device_seconds = result.device_seconds;
     sample.tokens = result.tokens;
     samples_.push_back(sample);
     return "";

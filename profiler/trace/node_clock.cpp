@@ -6,7 +6,7 @@
 namespace ulpscope::profiler {
 
 NodeClock::NodeClock(engine::Topics& topics, Faults& faults, std::int32_t nodes, std::int64_t first, std::int64_t every)
-    : faults_(faults), first_(first), every_(every), sums_(static_cast<std::size_t>(nodes)) {
+    : faults_(faults), first_(first), every_(every), sums_(nodes) {
   on_step_begin_ = topics.step_begin.subscribe(
       [this](const engine::StepBegin& step) {
         if (!step.observed) faults_.guard("node clock", [&] { begin_step(step.iteration); });
@@ -34,31 +34,15 @@ void NodeClock::begin_step(std::int64_t iteration) {
 
 void NodeClock::end_node(const engine::NodeEvent& event) {
   const Clock::time_point end = Clock::now();
-  if (event.node.index < 0 || static_cast<std::size_t>(event.node.index) >= sums_.size()) return;
-  Sum& sum = sums_[static_cast<std::size_t>(event.node.index)];
-  ++sum.calls;
-  sum.seconds += std::chrono::duration<double>(end - begin_).count();
+  sums_.add(event.node.index, std::chrono::duration<double>(end - begin_).count());
 }
 
 std::vector<reports::NodeTiming> NodeClock::timings(reports::RunId run, reports::Provenance provenance) const {
-  std::vector<reports::NodeTiming> list;
-  for (std::size_t node = 0; node < sums_.size(); ++node) {
-    if (sums_[node].calls == 0) continue;
-    reports::NodeTiming timing;
-    timing.run = run;
-    timing.node = static_cast<reports::NodeId>(node);
-    timing.sampled_steps = sampled_steps_;
-    timing.calls = sums_[node].calls;
-    timing.seconds = sums_[node].seconds;
-    timing.provenance = provenance;
-    list.push_back(timing);
-  }
-  return list;
+  return sums_.timings(run, sampled_steps_, provenance);
 }
 
 double NodeClock::own_seconds() const {
-  std::int64_t readings = 0;
-  for (const Sum& sum : sums_) readings += 2 * sum.calls;
+  const std::int64_t readings = 2 * sums_.calls();
   // The least of several batches: what a reading costs, not what else went on.
   constexpr int batch = 100;
   double least = std::numeric_limits<double>::infinity();

@@ -7,6 +7,7 @@
 
 #include "engine/topics.h"
 #include "profiler/probes/faults.h"
+#include "profiler/trace/node_sums.h"
 
 namespace ulpscope::profiler {
 
@@ -29,17 +30,13 @@ class NodeClock {
 
  private:
   using Clock = std::chrono::steady_clock;
-  struct Sum {
-    std::int64_t calls = 0;
-    double seconds = 0.0;
-  };
   void begin_step(std::int64_t iteration);
   void end_node(const engine::NodeEvent& event);
   void pause();
 
   Faults& faults_;
   std::int64_t first_, every_;
-  std::vector<Sum> sums_;
+  NodeSums sums_;
   Clock::time_point begin_{};
   std::int64_t sampled_steps_ = 0;
   engine::Subscription on_step_begin_, on_step_end_, on_node_begin_, on_node_end_;

@@ -3,7 +3,7 @@
 namespace ulpscope::profiler {
 
 NodeEvents::NodeEvents(Device& device, engine::Topics& topics, Faults& faults, std::int32_t nodes, std::int64_t first, std::int64_t every, std::function<bool()> wanted)
-    : device_(device), faults_(faults), first_(first), every_(every), wanted_(std::move(wanted)), sums_(static_cast<std::size_t>(nodes)) {
+    : device_(device), faults_(faults), first_(first), every_(every), wanted_(std::move(wanted)), sums_(nodes) {
   on_step_begin_ = topics.step_begin.subscribe([this](const engine::StepBegin& step) {
     if (!step.observed) faults_.guard("node events", [&] { begin_step(step.iteration); });
   });
@@ -35,29 +35,13 @@ void NodeEvents::end_step() {
   on_node_end_.pause();
   device_.synchronize();
   ++sampled_steps_;
-  for (const Span& span : spans_) {
-    if (span.node < 0 || static_cast<std::size_t>(span.node) >= sums_.size() || span.end == nullptr) continue;
-    Sum& sum = sums_[static_cast<std::size_t>(span.node)];
-    ++sum.calls;
-    sum.seconds += 1e-3 * device_.milliseconds_between(*span.begin, *span.end);
-  }
+  for (const Span& span : spans_)
+    if (span.end != nullptr) sums_.add(span.node, 1e-3 * device_.milliseconds_between(*span.begin, *span.end));
   spans_.clear();
 }
 
 std::vector<reports::NodeTiming> NodeEvents::timings(reports::RunId run) const {
-  std::vector<reports::NodeTiming> list;
-  for (std::size_t node = 0; node < sums_.size(); ++node) {
-    if (sums_[node].calls == 0) continue;
-    reports::NodeTiming timing;
-    timing.run = run;
-    timing.node = static_cast<reports::NodeId>(node);
-    timing.sampled_steps = sampled_steps_;
-    timing.calls = sums_[node].calls;
-    timing.seconds = sums_[node].seconds;
-    timing.provenance = reports::Provenance::measured;
-    list.push_back(timing);
-  }
-  return list;
+  return sums_.timings(run, sampled_steps_, reports::Provenance::measured);
 }
 
 }  // namespace ulpscope::profiler

@@ -9,6 +9,7 @@
 #include "engine/topics.h"
 #include "kernels/device.h"
 #include "profiler/probes/faults.h"
+#include "profiler/trace/node_sums.h"
 
 namespace ulpscope::profiler {
 
@@ -24,10 +25,6 @@ class NodeEvents {
   std::int64_t sampled_steps() const { return sampled_steps_; }
 
  private:
-  struct Sum {
-    std::int64_t calls = 0;
-    double seconds = 0.0;
-  };
   struct Span {
     std::int32_t node = -1;
     std::unique_ptr<Event> begin, end;
@@ -39,7 +36,7 @@ class NodeEvents {
   Faults& faults_;
   std::int64_t first_, every_;
   std::function<bool()> wanted_;
-  std::vector<Sum> sums_;
+  NodeSums sums_;
   std::vector<Span> spans_;   ///< of the step under way
   bool sampling_ = false;
   std::int64_t sampled_steps_ = 0;

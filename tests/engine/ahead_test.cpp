@@ -93,6 +93,7 @@ Course expect_the_same(const Plan& plan, Device& device) {
     EXPECT_EQ(a.stopped, b.stopped);
     EXPECT_EQ(a.scale_event, b.scale_event);
     EXPECT_EQ(a.replay, b.replay);
+    EXPECT_FALSE(a.device_seconds);
   }
   EXPECT_EQ(one_by_one.replays, ahead.replays);
   EXPECT_EQ(one_by_one.end.iteration, ahead.end.iteration);
@@ -227,6 +228,23 @@ TEST(RunAhead, AWholeModelWithDropoutAndBuffers) {
     policy.initial_scale = 0x1p22f;
     c.scaler = policy;
     expect_the_same({{build_model(named.model, batch, true), build_model(named.model, batch, false), find_mode("fp16"), c, 3}, &data, {4}});
+  }
+}
+
+TEST(RunAhead, AStepsTimeOnTheDeviceIsFromTheEndOfTheOneBefore) {
+  const MicroDataset data([](std::int64_t, std::int32_t) -> std::vector<std::vector<float>> { return {{0.5f, 0.25f}}; });
+  const auto device = test::make_queued_device();
+  Topics topics;
+  const Model m = weighted_sum({0.5f, 0.25f});
+  Trainer t(*device, data, GraphSetup{m, m, find_mode("fp32"), plain_training(OptimizerKind::sgd, 0.1), 1}, topics);
+  for (int row = 0; row < 2; ++row) {
+    std::vector<std::optional<double>> seconds;
+    t.run_ahead(4, [&](const StepResult& r) { seconds.push_back(r.device_seconds); });
+    ASSERT_EQ(seconds.size(), 4u);
+    EXPECT_FALSE(seconds[0]) << "the first waits for the host";
+    // Every step is the same work, and the queue counts a millisecond for each piece of it.
+    for (std::size_t i = 1; i < 4; ++i) EXPECT_EQ(seconds[i], seconds[1]) << i;
+    EXPECT_GT(seconds[1].value_or(0.0), 5e-3);
   }
 }
 

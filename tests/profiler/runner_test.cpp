@@ -1,70 +1,23 @@
 // Whole experiments on tiny models: what ends up in the run file.
-#include "profiler/experiment/runner.h"
-
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/resource.h>
 
 #include <cmath>
 #include <csignal>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <numeric>
 
 #include "kernels/error.h"
-#include "profiler/experiment/experiment_file.h"
 #include "profiler/experiment/timing.h"
-#include "reports/run_file/reader.h"
+#include "tests/profiler/runner_fixture.h"
 #include "tests/sanitized.h"
 
 namespace ulpscope::profiler {
 namespace {
 
-using reports::RunFileReader;
-using reports::RunFileWriter;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-/// A folder of its own with a text of some kilobytes in it.
-class RunnerTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    folder_ = testing::TempDir() + "ulpscope_runner_" + testing::UnitTest::GetInstance()->current_test_info()->name() +
-              "_" + std::to_string(::getpid());
-    std::filesystem::create_directories(folder_);
-    std::ofstream text(folder_ + "/text.txt");
-    for (int i = 0; i < 400; ++i) text << "line " << i * 37 % 101 << " of a text\n";
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  Experiment experiment(const std::vector<std::string>& assignments) const {
-    Settings settings;
-    settings.add_text(
-        "[model]\nkind = 'gpt'\ncontext = 8\nwidth = 16\nlayers = 1\nheads = 2\n[data]\npath = 'text.txt'\n"
-        "[train]\nsteps = 3\nbatch = 2\nevaluation_batches = 2\n[run]\nmodes = ['fp32', 'fp16']\nthreads = 1\n",
-        folder_ + "/tiny.toml");
-    for (const std::string& assignment : assignments) settings.add_assignment(assignment);
-    return settings.build();
-  }
-
-  Outcome run(
-      const Experiment& e, Watcher& watcher, const std::function<bool()>& stop = [] { return false; }) {
-    Runner runner(e);
-    RunFileWriter writer(path(), {.overwrite = true});
-    const Outcome outcome = runner.run(writer, watcher, stop, "ulpscope run tiny.toml");
-    writer.close();
-    return outcome;
-  }
-  Outcome run(const Experiment& e) {
-    Watcher silent;
-    return run(e, silent);
-  }
-  std::string path() const { return folder_ + "/out.ulp"; }
-
-  std::string folder_;
-};
 
 std::int64_t timed(const RunFileReader& file, reports::RunId run, bool warm_up) {
   std::int64_t count = 0;
@@ -238,22 +191,6 @@ TEST_F(RunnerTest, AStepIsCountedFromOneInMessages) {
   EXPECT_THAT(file.runs().at(0).message, HasSubstr("not finite in step " + std::to_string(steps) + ","));
 }
 
-TEST_F(RunnerTest, MoreMemoryThanThereIsIsRefusedWithWhatToLower) {
-  const Runner runner(experiment({}));
-  EXPECT_NO_THROW(runner.check_memory(std::int64_t{1} << 30));
-  try {
-    runner.check_memory(1000);
-    FAIL();
-  } catch (const UsageError& error) {
-    EXPECT_THAT(error.what(), testing::AllOf(testing::StartsWith("a step in "), HasSubstr("1000 B are free"),
-                                             HasSubstr("train.batch (now 2)"), HasSubstr("model.layers"), HasSubstr("not even a batch of 1 fits")));
-  }
-  const auto none = runner.shortage(1000);
-  ASSERT_TRUE(none);
-  EXPECT_EQ(none->fits, 0);
-  EXPECT_FALSE(none->largest_node.empty());
-}
-
 TEST_F(RunnerTest, MistakesShowBeforeAnythingIsTrained) {
   EXPECT_THROW(Runner(experiment({"train.keep_fp32=nosuchnode*"})), UsageError);
   EXPECT_THROW(Runner(experiment({"data.path=" + folder_ + "/missing.txt"})), UsageError);
@@ -283,49 +220,6 @@ TEST_F(RunnerTest, TheSearchForTheScaleIsNoWarmUp) {
   EXPECT_TRUE(file.steps(fp16.id).front().skipped);
   EXPECT_EQ(timed(file, fp16.id, true), warm_up_steps);
   EXPECT_EQ(timed(file, fp16.id, false), 10);
-}
-
-TEST_F(RunnerTest, ARunThatFindsNoMemoryIsDescribedAllTheSame) {
-#if ULPSCOPE_SANITIZED
-  GTEST_SKIP() << "the sanitizer takes more address space than this leaves";
-#endif
-  rlimit before{};
-  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
-  rlimit tight = before;
-  tight.rlim_cur = rlim_t{6} << 30;  // the logits alone take 8 GiB
-  if (before.rlim_max < tight.rlim_cur) GTEST_SKIP() << "there is a tighter limit here";
-  Experiment e = experiment({"run.modes=fp32", "run.seeds=2"});
-  e.train.batch = 1000000;
-  ASSERT_EQ(setrlimit(RLIMIT_AS, &tight), 0);
-  const Outcome outcome = run(e);
-  setrlimit(RLIMIT_AS, &before);
-  EXPECT_EQ(outcome.failed, 2);
-  const RunFileReader file(path());
-  ASSERT_EQ(file.runs().size(), 2u);
-  for (const auto& r : file.runs()) {
-    EXPECT_EQ(r.status, reports::RunStatus::failed);
-    EXPECT_EQ(r.model, "gpt");
-    EXPECT_EQ(r.batch, 1000000);
-    EXPECT_GT(r.parameters.value_or(0), 0);
-    EXPECT_EQ(file.memory(r.id, reports::MemoryKind::predicted).size(), 1u) << "what it would have taken";
-    EXPECT_THAT(r.message, testing::AllOf(testing::StartsWith("out of memory ("), HasSubstr("a step in fp32 needs "), HasSubstr("train.batch (now 1000000)"), HasSubstr("a batch of "), HasSubstr("the largest result is ")));
-  }
-  ASSERT_EQ(outcome.shortages.size(), 2u);
-  const MemoryShortage& shortage = outcome.shortages[0];
-  EXPECT_GT(shortage.needed_bytes, shortage.free_bytes);
-  ASSERT_TRUE(shortage.fits);
-  EXPECT_GT(*shortage.fits, 1);
-  EXPECT_LE(*shortage.fits_bytes, shortage.free_bytes);
-  // The next greater batch does not: planned here by another way.
-  e.train.batch = *shortage.fits + 1;
-  const Runner next(e);
-  EXPECT_TRUE(next.shortage(shortage.free_bytes));
-  e.train.batch = *shortage.fits;
-  const Runner fitting(e);
-  EXPECT_FALSE(fitting.shortage(shortage.free_bytes));
-  const std::string text = shortage_text(shortage);
-  EXPECT_THAT(text, testing::AllOf(HasSubstr("activations"), HasSubstr("total"), HasSubstr("would fit"), HasSubstr("[computed]")));
-  EXPECT_GT(file.nodes(*file.runs()[1].plan).size(), 20u);
 }
 
 TEST_F(RunnerTest, APathThatIsNotUtf8IsRecorded) {
@@ -367,40 +261,6 @@ TEST_F(RunnerTest, WhatIsComputedAgainIsInTheRunFile) {
     for (const auto& row : file.memory(r.id))   // the first step is observed
       totals[row.kind] = row.total_bytes.value() - row.bytes[static_cast<std::size_t>(reports::MemoryCategory::observation)].value();
     EXPECT_EQ(totals[reports::MemoryKind::peak], totals[reports::MemoryKind::predicted]);
-  }
-}
-
-TEST_F(RunnerTest, ModesThatDoNotFitTogetherAreTimedOneAfterTheOther) {
-  const Experiment e = experiment({});
-  const auto device = make_cpu_device({.threads = 1, .instruction_set = {}});
-  const auto data = engine::load_text(e.data.paths, engine::text_options(e.model, e.data.held_out));
-  for (const bool fits : {true, false}) {
-    TimingJob job{*device, *data, {}, 10, fits ? 200 : 199};
-    for (const char* mode : {"fp32", "bf16"}) {
-      RunInfo run;
-      run.id = static_cast<reports::RunId>(job.modes.size() + 1);
-      run.mode = engine::find_mode(mode);
-      job.modes.push_back({run, {e.model, run.mode, e.train, 0}, 100});
-    }
-    std::vector<std::int64_t> order;
-    std::vector<std::string> notes;
-    const Sink sink = [&](const reports::Record& record) {
-      if (const auto* sample = std::get_if<reports::TimingSample>(&record))
-        order.push_back(static_cast<std::int64_t>(sample->run));
-      if (const auto* note = std::get_if<reports::CompletenessRecord>(&record)) notes.push_back(note->detail);
-    };
-    Watcher silent;
-    Faults faults;
-    EXPECT_TRUE(time_modes(job, sink, silent, faults, [] { return false; }));
-    EXPECT_EQ(order.size(), 2u * (10 + warm_up_steps));
-    EXPECT_EQ(notes.size(), fits ? 0u : 1u);
-    // Stopped after two steps: one of each mode, or two of the first.
-    order.clear();
-    int asked = 0;
-    EXPECT_FALSE(time_modes(job, sink, silent, faults, [&] { return ++asked == 2; }));
-    ASSERT_EQ(order.size(), 2u);
-    EXPECT_EQ(order[0], 1);
-    EXPECT_EQ(order[1], fits ? 2 : 1);
   }
 }
 

@@ -4,8 +4,7 @@
 
 #include "kernels/error.h"
 #include "reports/analysis/compare.h"
-#include "tests/reports/made_up_runs.h"
-#include "tests/reports/scratch.h"
+#include "tests/reports/compared_runs.h"
 
 namespace ulpscope::reports {
 namespace {
@@ -15,23 +14,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-class CompareSums : public Scratch {
- protected:
-  Comparison of(const std::vector<MadeUpRun>& runs) {
-    const RunFileReader reader = make_run_file(in("a.ulp"), runs);
-    return compare({&reader});
-  }
-  static const ModeResult& mode(const Comparison& comparison, const std::string& name) {
-    for (const ModeResult& m : comparison.modes)
-      if (m.mode == name) return m;
-    throw Error("no mode " + name);
-  }
-  static std::vector<std::string> order(const Comparison& comparison) {
-    std::vector<std::string> names;
-    for (const ModeResult& m : comparison.modes) names.push_back(m.tag + m.mode);
-    return names;
-  }
-};
+class CompareSums : public ComparedRuns {};
 
 /// Three seeds of fp32 (1.9, 2.0, 2.1) and of fp16, whose losses lie above by `offset`.
 std::vector<MadeUpRun> against_fp32(double offset) {

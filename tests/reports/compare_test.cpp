@@ -6,8 +6,7 @@
 #include <algorithm>
 
 #include "kernels/error.h"
-#include "tests/reports/made_up_runs.h"
-#include "tests/reports/scratch.h"
+#include "tests/reports/compared_runs.h"
 
 namespace ulpscope::reports {
 namespace {
@@ -19,23 +18,7 @@ using testing::IsEmpty;
 
 constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
 
-class Compare : public Scratch {
- protected:
-  Comparison of(const std::vector<MadeUpRun>& runs) {
-    const RunFileReader reader = make_run_file(in("a.ulp"), runs);
-    return compare({&reader});
-  }
-  static const ModeResult& mode(const Comparison& comparison, const std::string& name) {
-    for (const ModeResult& m : comparison.modes)
-      if (m.mode == name) return m;
-    throw Error("no mode " + name);
-  }
-  static std::vector<std::string> order(const Comparison& comparison) {
-    std::vector<std::string> names;
-    for (const ModeResult& m : comparison.modes) names.push_back(m.tag + m.mode);
-    return names;
-  }
-};
+class Compare : public ComparedRuns {};
 
 // Three seeds of fp32 (1.9, 2.0, 2.1) and of another mode, whose losses lie above by `offset`.
 std::vector<MadeUpRun> against_fp32(const std::string& other, const std::vector<double>& offset) {

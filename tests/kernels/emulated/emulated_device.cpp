@@ -109,6 +109,7 @@ class EmulatedDevice final : public Device {
   void* stream() override { return nullptr; }
   std::unique_ptr<Event> record_event() override { return std::make_unique<Instant>(); }
   double milliseconds_between(const Event& from, const Event& to) override {
+    if (queue_ != nullptr) return queue_->milliseconds_between(from, to);
     return std::chrono::duration<double, std::milli>(dynamic_cast<const Instant&>(to).time - dynamic_cast<const Instant&>(from).time).count();
   }
   void synchronize() override {

@@ -11,6 +11,7 @@ namespace {
 
 struct Point final : Event {
   std::int64_t at = 0;
+  std::int64_t passed = -1;   ///< how much was done before it
 };
 
 }  // namespace
@@ -50,7 +51,16 @@ void LateQueue::copy_to_host_later(void* host_memory, const void* device_memory,
 }
 
 std::unique_ptr<Event> LateQueue::make_event() { return std::make_unique<Point>(); }
-void LateQueue::record(Event& event) { dynamic_cast<Point&>(event).at = put_; }
+void LateQueue::record(Event& event) {
+  auto& point = dynamic_cast<Point&>(event);
+  put([this, &point] { point.passed = done_; });
+  point.at = put_;
+}
+double LateQueue::milliseconds_between(const Event& from, const Event& to) const {
+  const auto &begin = dynamic_cast<const Point&>(from), &end = dynamic_cast<const Point&>(to);
+  if (begin.at > done_ || end.at > done_ || begin.passed < 0 || end.passed < 0) throw Error("emulated device: time of an event that has not passed");
+  return static_cast<double>(end.passed - begin.passed);
+}
 void LateQueue::wait(const Event& event) { run_until(dynamic_cast<const Point&>(event).at); }
 
 std::unique_ptr<LaunchGraph> LateQueue::capture(const std::function<void()>& work) {

@@ -28,6 +28,8 @@ class LateQueue final : public CommandQueue, cuda::EmulatedQueue {
   void wait(const Event& event) override;
   std::unique_ptr<LaunchGraph> capture(const std::function<void()>& work) override;
 
+  /// A millisecond for each piece of work in between. Throws Error for an event that has not passed.
+  double milliseconds_between(const Event& from, const Event& to) const;
   /// Throws Error within a capture.
   void finish() override;
 
