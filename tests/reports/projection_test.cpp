@@ -146,7 +146,7 @@ TEST_F(ProjectionTest, MemoryFitsOrDoesNot) {
   EXPECT_EQ(json["gpus"][0]["modes"][1]["fits"], "maybe");
 }
 
-/// A run on a GPU whose kernels take `slowness` times what the peaks allow, but 20 µs each at least.
+/// A run on a GPU whose kernels take `slowness` times what the peaks allow.
 ForgedTime on_gpu(const std::string& mode, const char* device, double slowness, std::int64_t id) {
   ForgedTime t(mode, id);
   t.forged.run.device = device;
@@ -190,7 +190,13 @@ TEST_F(ProjectionTest, MeasuredRunsAreProjectedFromTheOthers) {
   EXPECT_NEAR(*memory.error, 0.0, 1e-6);
   for (const CheckedProjection& c : checked) {
     ASSERT_TRUE(c.error) << c.gpu << c.mode;
-    EXPECT_LT(std::fabs(*c.error), 0.45) << c.gpu << ' ' << c.mode;
+    if (c.mode == "fp32") {
+      // The one other fp32 product is too little to fit a share to: 0.8 is assumed, and the products come out 1 - 0.625 / 0.8 too fast.
+      EXPECT_LT(*c.error, -0.1) << c.gpu;
+      EXPECT_GE(*c.error, 1 / 1.6 / 0.8 - 1.0) << c.gpu;
+    } else {
+      EXPECT_NEAR(*c.error, 0.0, 1e-3) << c.gpu << ' ' << c.mode;
+    }
   }
   Projection p{.checked = checked};
   std::ostringstream text;
