@@ -21,13 +21,26 @@ struct Answer {
   int code = 0;
   std::string out, err;
 };
+/// In a process of its own: the table is read once in each.
 Answer ulpscope(std::vector<std::string> arguments) {
-  std::ostringstream out, err;
-  Answer answer;
-  answer.code = run_program(std::move(arguments), out, err);
-  answer.out = out.str();
-  answer.err = err.str();
-  return answer;
+  const std::string file = testing::TempDir() + "ulpscope_answer_" + std::to_string(getpid());
+  const pid_t child = fork();
+  if (child == 0) {
+    std::ofstream out(file + ".out"), err(file + ".err");
+    const int code = run_program(std::move(arguments), out, err);
+    out.close();
+    err.close();
+    _exit(code);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  const auto text = [&](const char* ending) {
+    std::stringstream read;
+    read << std::ifstream(file + ending).rdbuf();
+    std::filesystem::remove(file + ending);
+    return read.str();
+  };
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text(".out"), text(".err")};
 }
 
 /// With a configuration folder of its own.
@@ -72,12 +85,9 @@ TEST_F(HardwareCommands, TheTableAndOneInFull) {
 }
 
 TEST_F(HardwareCommands, AGpuThatIsAddedIsKnownToEveryCommand) {
-  const std::string half = file("half.toml", half_l4);
-  const pid_t other = fork();   // the table is read once in a process
-  if (other == 0) _exit(ulpscope({"hardware", "--add", half}).code);
-  int status = -1;
-  ASSERT_EQ(waitpid(other, &status, 0), other);
-  ASSERT_EQ(status, 0);
+  const Answer added = ulpscope({"hardware", "--add", file("half.toml", half_l4)});
+  ASSERT_EQ(added.code, 0) << added.err;
+  EXPECT_FALSE(std::filesystem::is_empty(in("config/ulpscope/gpus")));
   EXPECT_THAT(ulpscope({"hardware"}).out, HasSubstr("Half L4"));
   const Answer projected = ulpscope({"project", in("tiny.toml"), "--gpu", "half l4", "--json"});
   ASSERT_EQ(projected.code, 0) << projected.err;
