@@ -145,14 +145,32 @@ Trainer::Trainer(Device& device, const Dataset& dataset, const GraphSetup& setup
     : state_(std::make_unique<State>(device, dataset, setup, topics)) {}
 Trainer::~Trainer() = default;
 
-StepResult Trainer::step() { return state_->step(); }
+StepResult Trainer::step() {
+  state_->expect_nothing_in_flight();
+  return state_->step();
+}
 void Trainer::run_ahead(std::int64_t steps, const std::function<void(const StepResult&)>& ended) { state_->run_ahead(steps, ended); }
 bool Trainer::can_run_ahead() const { return state_->can_run_ahead(); }
-Trainer::Evaluation Trainer::evaluate(const std::function<bool()>& stop) { return state_->evaluate(stop); }
-TrainerState Trainer::state() const { return state_->save(); }
-void Trainer::restore(const TrainerState& state) { state_->restore(state); }
-void Trainer::adopt(const TrainerState& state) { state_->adopt(state); }
-StepResult Trainer::rehearse(const std::function<bool(const Node&)>& which) { return state_->rehearse(which); }
+Trainer::Evaluation Trainer::evaluate(const std::function<bool()>& stop) {
+  state_->expect_nothing_in_flight();
+  return state_->evaluate(stop);
+}
+TrainerState Trainer::state() const {
+  state_->expect_nothing_in_flight();
+  return state_->save();
+}
+void Trainer::restore(const TrainerState& state) {
+  state_->expect_nothing_in_flight();
+  state_->restore(state);
+}
+void Trainer::adopt(const TrainerState& state) {
+  state_->expect_nothing_in_flight();
+  state_->adopt(state);
+}
+StepResult Trainer::rehearse(const std::function<bool(const Node&)>& which) {
+  state_->expect_nothing_in_flight();
+  return state_->rehearse(which);
+}
 const StepPlan& Trainer::plan() const { return state_->training; }
 const StepPlan& Trainer::evaluation_plan() const { return state_->evaluation; }
 std::int64_t Trainer::iteration() const { return state_->iteration; }
@@ -175,6 +193,7 @@ void Trainer::write(const std::string& value_name, const std::vector<float>& val
   state_->values.write(state_->training.graph.find(value_name), values);
 }
 void Trainer::observe(Observation observation) {
+  state_->expect_nothing_in_flight();
   state_->look(false);   // whoever looked until now
   state_->observation = std::move(observation);
   state_->watch_ranges();

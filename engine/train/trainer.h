@@ -70,6 +70,7 @@ class Trainer {
   StepResult step();
   /// So many steps, the same to the bit, each told to `ended` and to topics.step_end in order; after one that stops there are none.
   /// Where can_run_ahead(), the next step is launched before it is known how the last one ended: a step ended one step before it is told.
+  /// While `ended` and step_end are told, everything else here but plan, iteration, applied and scaler throws Error.
   void run_ahead(std::int64_t steps, const std::function<void(const StepResult&)>& ended);
   /// The device works beside the host, nobody listens to nodes or to the beginning of steps, nothing is observed but what is
   /// replayed, and no knob needs the host within a step. Otherwise steps are made one by one.

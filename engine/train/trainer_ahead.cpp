@@ -12,6 +12,11 @@ bool Trainer::State::can_run_ahead() const {
          !observation.nodes && !observation.ranges && topics.step_begin.silent() && topics.node_begin.silent() && topics.node_end.silent();
 }
 
+void Trainer::State::expect_nothing_in_flight() const {
+  if (ahead != nullptr && ahead->in_flight() > 0)
+    throw Error("a step is in flight, or was left there by a fault: the trainer does not know where it stands");
+}
+
 std::unique_ptr<StepsAhead> Trainer::State::make_ahead() {
   StepsAhead::Work work;
   const auto run = [this](Phase phase) { train_program->run(phase, topics, {}); };
@@ -46,7 +51,7 @@ StepChoices Trainer::State::choices_after(const Standing& at) const {
 }
 
 void Trainer::State::run_ahead(std::int64_t steps, const std::function<void(const StepResult&)>& ended) {
-  if (ahead != nullptr && ahead->in_flight() > 0) throw Error("a step that was launched was never ended: the trainer no longer knows where it stands");
+  expect_nothing_in_flight();
   const std::int64_t end = iteration + steps;
   if (can_run_ahead() && (ahead == nullptr || ahead->latches_loss() != static_cast<bool>(observation.replay))) {
     ahead.reset();
@@ -60,20 +65,23 @@ void Trainer::State::run_ahead(std::int64_t steps, const std::function<void(cons
     ++next;
   };
   while (iteration < end) {
-    if (!can_run_ahead()) {
+    // Whoever begins to look while a step is in flight sees the one after it.
+    const bool free = can_run_ahead();
+    if (!free && (ahead == nullptr || ahead->in_flight() == 0)) {
       const StepResult result = step();
       if (ended) ended(result);
       if (result.stopped) return;
       next = iteration;
       continue;
     }
+    if (ahead == nullptr) ahead = make_ahead();
     if (ahead->in_flight() == 0) {
       StepChoices choices;
       choices.if_committed = choices.if_skipped = state_of(standing());
       ahead->begin_row();
       launch(choices);
     }
-    if (next < end) launch(choices_after(standing()));
+    if (free && next < end) launch(choices_after(standing()));
     const StepsAhead::Ended outcome = ahead->collect();
     const bool finite = outcome.state.finite != 0;
     const bool replays = observation.replay && !(finite && std::isfinite(outcome.loss));

@@ -72,6 +72,8 @@ struct Trainer::State {
   // trainer_ahead.cpp
   /// Whether the device can go from one step to the next by itself: it has a queue, and nobody looks at a step from within.
   bool can_run_ahead() const;
+  /// Throws Error. For what needs to know where the run stands.
+  void expect_nothing_in_flight() const;
   std::unique_ptr<StepsAhead> make_ahead();
   StepChoices choices_after(const Standing& at) const;
   void run_ahead(std::int64_t steps, const std::function<void(const StepResult&)>& ended);

@@ -34,6 +34,7 @@ Addend product(const SumRule& rule, float a, float b) {
 
 /// Toward zero, to a multiple of 2^unit.
 std::int64_t truncated(const Addend& x, int unit) {
+  if (x.significand == 0) return 0;   // its unit may be any
   const int shift = x.unit - unit;
   const std::int64_t magnitude = std::llabs(x.significand);
   const std::int64_t kept = shift >= 0 ? magnitude << shift : shift > -63 ? magnitude >> -shift : 0;

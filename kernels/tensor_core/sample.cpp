@@ -31,11 +31,18 @@ void SumDifference::merge(const SumDifference& other) {
   plain_magnitude += other.plain_magnitude;
 }
 
-double SumDifference::relative_rms() const { return plain_squares > 0.0 ? std::sqrt(squares / plain_squares) : 0.0; }
-double SumDifference::relative_greatest() const {
-  return plain_squares > 0.0 ? greatest / std::sqrt(plain_squares / static_cast<double>(elements)) : 0.0;
+std::optional<double> SumDifference::relative_rms() const {
+  if (plain_squares <= 0.0) return std::nullopt;
+  return std::sqrt(squares / plain_squares);
 }
-double SumDifference::relative_bias() const { return plain_magnitude > 0.0 ? grown / plain_magnitude : 0.0; }
+std::optional<double> SumDifference::relative_greatest() const {
+  if (plain_squares <= 0.0) return std::nullopt;
+  return greatest / std::sqrt(plain_squares / static_cast<double>(elements));
+}
+std::optional<double> SumDifference::relative_bias() const {
+  if (plain_magnitude <= 0.0) return std::nullopt;
+  return grown / plain_magnitude;
+}
 
 float plain_sum(const float* a, std::int64_t a_stride, const float* b, std::int64_t b_stride, std::int64_t k) {
   float sum = 0.0f;

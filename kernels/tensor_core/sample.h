@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "kernels/tensor_core/sum_rule.h"
 
@@ -19,12 +20,12 @@ struct SumDifference {
 
   void add(double unit, double plain);
   void merge(const SumDifference& other);
-  /// Root mean square of the difference by that of the plain sums; 0 if there are none.
-  double relative_rms() const;
+  /// Root mean square of the difference by that of the plain sums. All three: none without elements, or where all plain sums are zero.
+  std::optional<double> relative_rms() const;
   /// The greatest difference by the root mean square of the plain sums.
-  double relative_greatest() const;
+  std::optional<double> relative_greatest() const;
   /// Mean of |unit| - |plain| by mean of |plain|.
-  double relative_bias() const;
+  std::optional<double> relative_bias() const;
 };
 
 /// Plain: products are exact, every addition is rounded to fp32, k ascends from zero.

@@ -13,8 +13,12 @@ constexpr SumRule by_halves(Format operands, Result result, int floor) {
   return {operands, 16, 25, result, floor, BlockOrder::halves_of_four, 32, ZeroProducts::excluded};
 }
 
-constexpr const char* ampere_devices = "A100, A30, A10, A2, RTX 3090";
-constexpr const char* ada_devices = "L4, L40, L40S, RTX 4090";
+// Of rows whose evidence is data: where the vectors come from, and where the same unit is built in.
+constexpr const char* v100_data = "captured on V100";
+constexpr const char* ampere_data = "captured on A100 and A2, taken to hold for A30, A10, RTX 3090";
+constexpr const char* ada_data = "captured on RTX 1000 Ada and L40S, taken to hold for L4, L40, RTX 4090";
+constexpr const char* hopper_data = "captured on H100 and H200, taken to hold for GH200";
+constexpr const char* blackwell_data = "captured on B200, taken to hold for GB200";
 constexpr const char* hopper_devices = "H100, H200, GH200";
 constexpr const char* blackwell_devices = "B200, GB200";
 constexpr const char* rtx_devices = "RTX 5090";
@@ -35,44 +39,44 @@ constexpr Evidence data = Evidence::data, source = Evidence::source, unverified 
 // Widths and fraction bits: NUMERICS 2.2. Floors of the exponent: the models of MATLAB-tensor-core; they show in results around
 // 2^-150 (fp32) or 2^-42 (fp16) alone.
 constexpr Unit table[] = {
-    {v100, sums(fp16, 4, 23, r32), "mma", "V100", data, one_block},
-    {v100, sums(fp16, 4, 23, r16, -19), "mma", "V100", data, one_block},
+    {v100, sums(fp16, 4, 23, r32), "mma", v100_data, data, one_block},
+    {v100, sums(fp16, 4, 23, r16, -19), "mma", v100_data, data, one_block},
     {turing, sums(fp16, 8, 24, r32, -132), "mma", "T4, RTX 2080 Ti", source, turing_data},
     {turing, sums(fp16, 8, 24, r16, -20), "mma", "T4, RTX 2080 Ti", source, turing_data},
-    {ampere, sums(fp16, 8, 24, r32, -132), "mma", ampere_devices, data, one_block},
-    {ampere, sums(fp16, 8, 24, r16, -20), "mma", ampere_devices, data, one_block},
-    {ampere, sums(bf16, 8, 24, r32, -132), "mma", ampere_devices, data, one_block},
-    {ampere, sums(tf32, 4, 24, r32, -132), "mma", ampere_devices, data, one_block},
-    {ada, sums(fp16, 8, 24, r32, -132), "mma", ada_devices, data, one_block},
-    {ada, sums(fp16, 8, 24, r16, -20), "mma", ada_devices, data, one_block},
-    {ada, sums(bf16, 8, 24, r32, -132), "mma", ada_devices, data, one_block},
-    {ada, sums(tf32, 4, 24, r32, -132), "mma", ada_devices, data, one_block},
-    {ada, sums(fp8_e4m3, 16, 13, r13), "mma", ada_devices, data, ada_fp8},
-    {ada, sums(fp8_e5m2, 16, 13, r13), "mma", ada_devices, data, ada_fp8},
-    {ada, sums(fp8_e4m3, 16, 13, r16), "mma", ada_devices, data, ada_fp8},
-    {ada, sums(fp8_e5m2, 16, 13, r16), "mma", ada_devices, data, ada_fp8},
-    {hopper, sums(fp16, 16, 25, r32, -133), "wgmma", hopper_devices, data, one_block},
-    {hopper, sums(fp16, 16, 25, r16, -21), "wgmma", hopper_devices, data, one_block},
-    {hopper, sums(bf16, 16, 25, r32, -133), "wgmma", hopper_devices, data, one_block},
+    {ampere, sums(fp16, 8, 24, r32, -132), "mma", ampere_data, data, one_block},
+    {ampere, sums(fp16, 8, 24, r16, -20), "mma", ampere_data, data, one_block},
+    {ampere, sums(bf16, 8, 24, r32, -132), "mma", ampere_data, data, one_block},
+    {ampere, sums(tf32, 4, 24, r32, -132), "mma", ampere_data, data, one_block},
+    {ada, sums(fp16, 8, 24, r32, -132), "mma", ada_data, data, one_block},
+    {ada, sums(fp16, 8, 24, r16, -20), "mma", ada_data, data, one_block},
+    {ada, sums(bf16, 8, 24, r32, -132), "mma", ada_data, data, one_block},
+    {ada, sums(tf32, 4, 24, r32, -132), "mma", ada_data, data, one_block},
+    {ada, sums(fp8_e4m3, 16, 13, r13), "mma", ada_data, data, ada_fp8},
+    {ada, sums(fp8_e5m2, 16, 13, r13), "mma", ada_data, data, ada_fp8},
+    {ada, sums(fp8_e4m3, 16, 13, r16), "mma", ada_data, data, ada_fp8},
+    {ada, sums(fp8_e5m2, 16, 13, r16), "mma", ada_data, data, ada_fp8},
+    {hopper, sums(fp16, 16, 25, r32, -133), "wgmma", hopper_data, data, one_block},
+    {hopper, sums(fp16, 16, 25, r16, -21), "wgmma", hopper_data, data, one_block},
+    {hopper, sums(bf16, 16, 25, r32, -133), "wgmma", hopper_data, data, one_block},
     {hopper, sums(tf32, 8, 25, r32, -133), "wgmma", hopper_devices, source, tf32_half},
-    {hopper, sums(fp8_e4m3, 32, 13, r13), "wgmma", hopper_devices, data, wgmma_fp8},
-    {hopper, sums(fp8_e5m2, 32, 13, r13), "wgmma", hopper_devices, data, wgmma_fp8},
+    {hopper, sums(fp8_e4m3, 32, 13, r13), "wgmma", hopper_data, data, wgmma_fp8},
+    {hopper, sums(fp8_e5m2, 32, 13, r13), "wgmma", hopper_data, data, wgmma_fp8},
     {hopper, by_halves(fp8_e4m3, r32, no_exponent_floor), "mma.sync", hopper_devices, source,
      "as B200, whose captured vectors agree; those of H100 and H200 are of wgmma"},
     {hopper, by_halves(fp8_e5m2, r32, no_exponent_floor), "mma.sync", hopper_devices, source,
      "as B200, whose captured vectors agree; those of H100 and H200 are of wgmma"},
-    {hopper, by_halves(fp8_e4m3, r16, no_exponent_floor), "mma.sync", hopper_devices, data, halves},
-    {hopper, by_halves(fp8_e5m2, r16, no_exponent_floor), "mma.sync", hopper_devices, data, halves},
-    {blackwell, sums(fp16, 16, 25, r32, -133), "mma", blackwell_devices, data, one_block},
-    {blackwell, sums(fp16, 16, 25, r16, -21), "mma", blackwell_devices, data, one_block},
-    {blackwell, sums(bf16, 16, 25, r32, -133), "mma", blackwell_devices, data, one_block},
+    {hopper, by_halves(fp8_e4m3, r16, no_exponent_floor), "mma.sync", hopper_data, data, halves},
+    {hopper, by_halves(fp8_e5m2, r16, no_exponent_floor), "mma.sync", hopper_data, data, halves},
+    {blackwell, sums(fp16, 16, 25, r32, -133), "mma", blackwell_data, data, one_block},
+    {blackwell, sums(fp16, 16, 25, r16, -21), "mma", blackwell_data, data, one_block},
+    {blackwell, sums(bf16, 16, 25, r32, -133), "mma", blackwell_data, data, one_block},
     {blackwell, sums(tf32, 8, 25, r32, -133), "mma", blackwell_devices, source, tf32_half},
     {blackwell, sums(fp8_e4m3, 32, 25, r32), "tcgen05", blackwell_devices, unverified, mma_sim},
     {blackwell, sums(fp8_e5m2, 32, 25, r32), "tcgen05", blackwell_devices, unverified, mma_sim},
-    {blackwell, by_halves(fp8_e4m3, r32, no_exponent_floor), "mma.sync", blackwell_devices, data, halves},
-    {blackwell, by_halves(fp8_e5m2, r32, no_exponent_floor), "mma.sync", blackwell_devices, data, halves},
-    {blackwell, by_halves(fp8_e4m3, r16, no_exponent_floor), "mma.sync", blackwell_devices, data, halves},
-    {blackwell, by_halves(fp8_e5m2, r16, no_exponent_floor), "mma.sync", blackwell_devices, data, halves},
+    {blackwell, by_halves(fp8_e4m3, r32, no_exponent_floor), "mma.sync", blackwell_data, data, halves},
+    {blackwell, by_halves(fp8_e5m2, r32, no_exponent_floor), "mma.sync", blackwell_data, data, halves},
+    {blackwell, by_halves(fp8_e4m3, r16, no_exponent_floor), "mma.sync", blackwell_data, data, halves},
+    {blackwell, by_halves(fp8_e5m2, r16, no_exponent_floor), "mma.sync", blackwell_data, data, halves},
     {blackwell, sums(fp8_e4m3, 32, 25, r32), "qmma", rtx_devices, unverified, mma_sim},
     {blackwell, sums(fp8_e5m2, 32, 25, r32), "qmma", rtx_devices, unverified, mma_sim},
 };

@@ -8,6 +8,7 @@
 
 #include "kernels/error.h"
 #include "profiler/capsule/capsule_data.h"
+#include "profiler/experiment/interrupt.h"
 #include "profiler/experiment/machine.h"
 #include "profiler/experiment/plan_records.h"
 #include "profiler/experiment/run_record.h"
@@ -41,8 +42,9 @@ bool same_number(float a, float b) { return a == b || (std::isnan(a) && std::isn
 
 class Replayer {
  public:
-  Replayer(CapsuleReplay& replay, const std::string& command_line)
-      : replay_(replay),
+  Replayer(CapsuleReplay& replay, const std::string& command_line, const std::function<bool()>& stop)
+      : stop_(stop),
+        replay_(replay),
         capsule_(replay.capsule),
         model_(engine::build_model(capsule_.experiment.model, capsule_.experiment.train.batch, true)),
         data_(capsule_data(capsule_, model_, replay.path)),
@@ -56,6 +58,8 @@ class Replayer {
     replayed.mode = mode.name;
     try {
       step(mode, replayed);
+    } catch (const Interrupted&) {
+      throw;
     } catch (const std::bad_alloc&) {
       replayed.problem = "out of memory";
     } catch (const std::exception& error) {
@@ -113,6 +117,9 @@ class Replayer {
     const Recorder recorder(topics, sink, faults, info.id, info.loss_scaling);
     const GradientPrinter gradients(topics, trainer);
     const TensorProbe probe(topics, trainer.plan().graph, sink, faults, info.id);
+    const auto stopping = topics.tensor.subscribe([this](const engine::TensorEvent&) {
+      if (stop_ && stop_()) throw Interrupted();   // the trainer goes with it
+    });
     engine::Observation all;
     all.nodes = [](const engine::Node&) { return true; };
     trainer.observe(all);  // what the step reads, too: weights may be poisoned before it begins
@@ -146,6 +153,7 @@ class Replayer {
     }
   }
 
+  const std::function<bool()>& stop_;
   CapsuleReplay& replay_;
   const Capsule& capsule_;
   engine::Model model_;
@@ -170,14 +178,17 @@ void compare_places(CapsuleReplay& replay, const DeviceDescription& here) {
 }  // namespace
 
 CapsuleReplay replay_capsule(const std::string& path, const std::vector<std::string>& names,
-                             const std::string& command_line) {
+                             const std::string& command_line, const std::function<bool()>& stop) {
   const std::vector<const engine::Mode*> modes = modes_named(names);
   CapsuleReplay replay;
   replay.path = path;
   replay.capsule = load_capsule(path);
   compare_places(replay, make_cpu_device({})->description());
-  Replayer replayer(replay, command_line);
-  for (const engine::Mode* const mode : modes) replayer.run(*mode);
+  Replayer replayer(replay, command_line, stop);
+  for (const engine::Mode* const mode : modes) {
+    if (stop && stop()) throw Interrupted();
+    replayer.run(*mode);
+  }
   replayer.diagnose();
   return replay;
 }

@@ -1,6 +1,7 @@
 // Runs the step of a capsule in one mode or several, every tensor observed, and diagnoses each.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,7 +33,8 @@ struct CapsuleReplay {
 };
 
 /// modes: names, or "all"; the capsule's own comes as the others do. Throws UsageError: not a capsule, an unknown mode.
+/// stop: asked after every node; true ends it in the middle of a step: Interrupted is thrown, and nothing is left behind.
 CapsuleReplay replay_capsule(const std::string& path, const std::vector<std::string>& modes,
-                             const std::string& command_line);
+                             const std::string& command_line, const std::function<bool()>& stop = {});
 
 }  // namespace ulpscope::profiler

@@ -158,19 +158,31 @@ void ExperimentFlags::declare_last(CLI::App& app) {
       ->group(own_group);
   app.add_flag("--shadow", shadow_, "observed steps are run in fp32, too: each tensor's error against it [observe.shadow]")
       ->group(own_group);
+  declare_set(app);
+}
+
+void ExperimentFlags::declare_set(CLI::App& app) {
   CLI::Option* set = app.add_option("--set", assignments_,
                                     "sets any key of the experiment file; overrides everything else; several times");
   take_one_at_a_time(*set->type_name("KEY=VALUE")->group(own_group));
 }
 
-void ExperimentFlags::declare_for_plan(CLI::App& app) {
+void ExperimentFlags::declare_some(CLI::App& app, const std::vector<std::string>& names) {
   app.add_option("FILE", file_, "experiment file (TOML); see examples/")->type_name("");
-  for (const KeyFlag& flag : own_flags) {
-    const std::string name = flag.name;
-    if (name != "model" && name != "keep_fp32" && name != "recompute" && name != "accumulate" && name != "threads") continue;
-    declare_flag(app, name, flag.value, fmt::format("{} [{}]", flag.doc, flag.key), own_group, false);
-  }
+  for (const KeyFlag& flag : own_flags)
+    if (std::find(names.begin(), names.end(), flag.name) != names.end())
+      declare_flag(app, flag.name, flag.value, fmt::format("{} [{}]", flag.doc, flag.key), own_group, false);
+}
+
+void ExperimentFlags::declare_for_plan(CLI::App& app) {
+  declare_some(app, {"model", "threads", "keep_fp32", "recompute", "accumulate"});
   declare_last(app);
+}
+
+void ExperimentFlags::declare_for_sweep(CLI::App& app) {
+  declare_some(app, {"model", "threads", "keep_fp32", "accumulate"});
+  app.get_option("--accumulate")->group("");   // not in the help
+  declare_set(app);
 }
 
 void ExperimentFlags::declare_for_run(CLI::App& app) {

@@ -20,6 +20,8 @@ class ExperimentFlags {
  public:
   /// Only what decides the plan: FILE, --model, --keep-fp32, --recompute, --no-fusion, --threads, --set.
   void declare_for_plan(CLI::App& app);
+  /// Only what decides a single product: FILE, --model, --keep-fp32, --threads, --set. --accumulate is there to be refused with its reason.
+  void declare_for_sweep(CLI::App& app);
   /// All of them.
   void declare_for_run(CLI::App& app);
 
@@ -37,8 +39,11 @@ class ExperimentFlags {
   };
   void declare_flag(CLI::App& app, const std::string& name, const std::string& value, const std::string& doc,
                     const std::string& group, bool optional_value);
-  /// --set and --no-fusion.
+  /// Of our own flags those that are named.
+  void declare_some(CLI::App& app, const std::vector<std::string>& names);
+  /// What needs no value, and --set.
   void declare_last(CLI::App& app);
+  void declare_set(CLI::App& app);
   bool given(const std::string& name) const;
   /// Of a flag that needs no value.
   bool wanted(const std::string& name) const;

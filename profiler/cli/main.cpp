@@ -1,7 +1,7 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
-#include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <iostream>
@@ -10,6 +10,7 @@
 
 #include "profiler/cli/program.h"
 #include "profiler/cli/spinning.h"
+#include "profiler/cli/standard_output.h"
 
 int main(int argc, char** argv) {
   using namespace ulpscope::profiler;
@@ -19,10 +20,12 @@ int main(int argc, char** argv) {
   // Standard output is for results.
   spdlog::set_default_logger(spdlog::stderr_logger_mt("ulpscope"));
   spdlog::set_pattern("ulpscope: %v");
-  const int code = run_program(std::vector<std::string>(argv + 1, argv + argc), std::cout, std::cerr);
-  errno = 0;
-  if (std::cout.flush()) return code;
-  const int reason = errno;   // 0: an earlier write failed
-  if (reason != EPIPE) std::cerr << "ulpscope: standard output could not be written" << (reason != 0 ? ": " : "") << (reason != 0 ? std::strerror(reason) : "") << '\n';
+  StandardOutput out(STDOUT_FILENO);
+  std::cerr.tie(&out);   // what was written first is seen first
+  const int code = run_program(std::vector<std::string>(argv + 1, argv + argc), out, std::cerr);
+  std::cerr.tie(nullptr);
+  out.flush();
+  if (out.reason() == 0) return code;
+  std::cerr << "ulpscope: standard output could not be written: " << std::strerror(out.reason()) << '\n';
   return code == exit_ok ? exit_fault : code;
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -27,6 +28,25 @@ struct MendArguments {
   bool csv = false;
 };
 
+/// What an earlier mend tried, and this one did not, is shown as such.
+void tell_earlier(const MendResult& result, const std::vector<reports::MendId>& earlier, reports::Mends& section) {
+  for (reports::MendsOfRun& run : section.runs) {
+    std::string when;
+    for (reports::MendTrial& trial : run.trials) {
+      trial.earlier = std::find(earlier.begin(), earlier.end(), trial.record.id) != earlier.end();
+      if (trial.earlier) when = std::max(when, trial.when);
+    }
+    if (earlier.empty()) continue;
+    when = when.empty() ? "" : fmt::format(" of {}", when);
+    const bool tried = std::any_of(result.records.begin(), result.records.end(), [](const reports::MendRecord& r) { return r.status != reports::MendStatus::not_tried; });
+    if (!tried) {
+      run.verdict = fmt::format("nothing was tried now: {}; what follows is from an earlier mend{}: {}", result.stopped.empty() ? "no change could be" : result.stopped, when, run.verdict);
+    } else {
+      section.notes.push_back(fmt::format("{} tried by an earlier mend{}, not now", earlier.size() == 1 ? "1 of these changes was" : fmt::format("{} of these changes were", earlier.size()), when));
+    }
+  }
+}
+
 int mend_file(const MendArguments& arguments, bool has_seed, const Invocation& call) {
   MendOptions options;
   options.budget_seconds = parse_budget(arguments.budget);
@@ -35,10 +55,11 @@ int mend_file(const MendArguments& arguments, bool has_seed, const Invocation& c
   const Interrupt interrupt;
   const MendResult result = mend(arguments.path, options, [] { return Interrupt::requested(); },
                                  [&](const std::string& what) { call.err << wrapped(reports::printable(what), "  ") << '\n' << std::flush; });
-  record_mends(arguments.path, result);
+  const std::vector<reports::MendId> earlier = record_mends(arguments.path, result);
   reports::Mends section = reports::mends(reports::RunFileReader(arguments.path));
   std::erase_if(section.runs, [&](const reports::MendsOfRun& run) { return result.records.empty() || run.run.id != result.run; });
   section.notes = result.notes;
+  tell_earlier(result, earlier, section);
   const char* const form = arguments.json ? "json" : arguments.csv ? "csv" : "text";
   reports::make_exporter(form)->write(section, call.out);
   if (!result.interrupted) return exit_ok;

@@ -1,6 +1,7 @@
 #include "profiler/cli/output_file.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -40,7 +41,28 @@ bool is_special(const std::string& path) {
   return fs::exists(path, error) && !fs::is_regular_file(path, error) && !fs::is_directory(path, error);
 }
 
+/// The place that a name stands for, in the end.
+fs::path target_of(const std::string& path) {
+  std::error_code error;
+  const fs::path target = fs::is_symlink(path, error) ? fs::weakly_canonical(path, error) : fs::path(path);
+  return target.empty() ? fs::path(path) : target;
+}
+
 }  // namespace
+
+void check_can_write(const std::string& path, std::string_view flag) {
+  const auto refuse = [&](const fs::path& place) { throw UsageError(fmt::format("{} {}: cannot write {}: {}", flag, path, place.string(), std::strerror(errno))); };
+  if (is_special(path)) {
+    if (access(path.c_str(), W_OK) != 0) refuse(path);
+    return;
+  }
+  fs::path folder = target_of(path).parent_path();
+  if (folder.empty()) folder = ".";
+  errno = ENOTDIR;
+  std::error_code error;
+  if (fs::exists(folder, error) && !fs::is_directory(folder, error)) refuse(folder);
+  if (access(folder.c_str(), W_OK | X_OK) != 0) refuse(folder);   // it is made beside its place, and renamed
+}
 
 void check_output_file(const std::string& path, bool force, const std::vector<std::string>& read, std::string_view flag) {
   std::error_code error;
@@ -48,6 +70,7 @@ void check_output_file(const std::string& path, bool force, const std::vector<st
   for (const std::string& input : read)
     if (same_file(path, input) || same_file(path + ".tmp", input))
       throw UsageError(fmt::format("{} {}: {} is read, and it is not written over; give another name", flag, path, input));
+  check_can_write(path, flag);
   if (!fs::exists(path, error) || is_special(path)) return;
   if (is_run_file(path)) throw UsageError(fmt::format("{} {}: that is a run file, and it is not replaced; give another name", flag, path));
   if (!force) throw UsageError(fmt::format("{} is there already: give another name with {}, or --force to replace it", path, flag));
@@ -61,11 +84,9 @@ void write_output_file(const std::string& path, std::string_view text) {
     if (!out) throw Error(fmt::format("{} was not written to the end: {}", path, std::strerror(errno)));
     return;
   }
-  std::error_code error;
-  const fs::path target = fs::is_symlink(path, error) ? fs::weakly_canonical(path, error) : fs::path(path);
   std::unique_ptr<engine::DurableFile> file;
   try {
-    file = std::make_unique<engine::DurableFile>(target.empty() ? path : target.string());
+    file = std::make_unique<engine::DurableFile>(target_of(path).string());
   } catch (const Error& failure) {
     throw UsageError(failure.what());
   }

@@ -7,7 +7,11 @@
 
 namespace ulpscope::profiler {
 
-/// Throws UsageError for what is not replaced at all (a folder, a run file, one of the files that are read, by whatever
+/// Throws UsageError where a file of this name can be neither made nor written: a folder that is not there or may not be written, a file
+/// system that is read-only. Links are followed.
+void check_can_write(const std::string& path, std::string_view flag = "-o");
+
+/// Throws UsageError for what check_can_write() refuses, for what is not replaced at all (a folder, a run file, one of the files that are read, by whatever
 /// name), and without `force` for anything that is there. Devices and pipes are written to, not replaced.
 /// flag: that named it.
 void check_output_file(const std::string& path, bool force, const std::vector<std::string>& read = {}, std::string_view flag = "-o");

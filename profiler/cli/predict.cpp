@@ -6,6 +6,7 @@
 
 #include "kernels/error.h"
 #include "profiler/cli/program.h"
+#include "profiler/experiment/interrupt.h"
 #include "profiler/predict/predict.h"
 #include "reports/export/exporter.h"
 
@@ -18,9 +19,15 @@ int predict_experiment(const std::string& path, const std::string& mode, std::op
         fmt::format("--predict takes an experiment file (.toml), and {} is a run file: leave --predict out", path));
   Settings settings;
   settings.add_file(path);
-  reports::Prediction prediction = predict(settings, mode, seed);
-  prediction.file = path;
-  reports::make_exporter(form)->write(prediction, call.out);
+  const Interrupt interrupt;
+  try {
+    reports::Prediction prediction = predict(settings, mode, seed, [] { return Interrupt::requested(); });
+    prediction.file = path;
+    reports::make_exporter(form)->write(prediction, call.out);
+  } catch (const Interrupted&) {
+    call.err << "interrupted; nothing was predicted\n" << std::flush;
+    return Interrupt::exit_code();
+  }
   return exit_ok;
 }
 

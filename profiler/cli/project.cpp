@@ -2,8 +2,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <ostream>
+#include <set>
 
 #include "kernels/error.h"
 #include "profiler/cli/command.h"
@@ -23,12 +26,23 @@ struct ProjectArguments {
   bool json = false;
 };
 
-/// Of these files and, if it is a run file, the one that is projected.
+/// Of these files, each once, however it is written: a run counts no more for being named twice.
 std::vector<reports::MeasuredRun> measured_in(const std::vector<std::string>& files, std::vector<std::string>& left_out) {
   std::vector<reports::MeasuredRun> runs;
-  for (const std::string& file : files)
+  std::set<std::filesystem::path> read;
+  for (const std::string& file : files) {
+    std::error_code error;
+    const std::filesystem::path path = std::filesystem::canonical(file, error);
+    if (!error && !read.insert(path).second) continue;
     for (reports::MeasuredRun& run : reports::measured_runs(reports::RunFileReader(file), left_out)) runs.push_back(std::move(run));
+  }
   return runs;
+}
+
+/// Whether the two are one file.
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code error;
+  return std::filesystem::equivalent(a, b, error);
 }
 
 int check(const ProjectArguments& arguments, const Invocation& call) {
@@ -54,9 +68,12 @@ int project(const ProjectArguments& arguments, const Invocation& call) {
   std::vector<std::string> left_out;
   std::vector<reports::MeasuredRun> measured = measured_in(arguments.measured, left_out);
   input.notes.insert(input.notes.end(), left_out.begin(), left_out.end());
+  for (const std::string& words : arguments.gpus)
+    if (const std::string taken = reports::gpu_table().taken_for(words); !taken.empty()) input.notes.push_back(taken);
   // Its own runs, where they were made on a GPU; that a CPU's are no use is not worth a line.
   left_out.clear();
-  if (is_run_file(arguments.path))
+  const bool named = std::any_of(arguments.measured.begin(), arguments.measured.end(), [&](const std::string& file) { return same_file(file, arguments.path); });
+  if (is_run_file(arguments.path) && !named)
     for (reports::MeasuredRun& run : measured_in({arguments.path}, left_out)) measured.push_back(std::move(run));
   const reports::Projection result = reports::project(input, gpus, measured);
   if (arguments.json) reports::write_projection_json(result, call.out);
@@ -64,15 +81,20 @@ int project(const ProjectArguments& arguments, const Invocation& call) {
   return exit_ok;
 }
 
+/// One word with commas, several by giving the option again: the word after that is FILE.
+void list(CLI::App& app, const char* name, std::vector<std::string>& words, const char* doc, const char* type) {
+  app.add_option(name, words, doc)->delimiter(',')->type_name(type)->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 }  // namespace
 
 Action declare_project(CLI::App& app) {
   auto arguments = std::make_shared<ProjectArguments>();
   app.add_option("FILE", arguments->path, "run file (.ulp) or experiment file (.toml)")->type_name("");
-  app.add_option("--gpu", arguments->gpus, "GPUs of the table: t4,a100,h100 (ulpscope hardware)")->delimiter(',')->type_name("NAMES");
-  app.add_option("--modes", arguments->modes, "these modes; without it all of the file")->delimiter(',')->type_name("MODES");
-  app.add_option("--measured", arguments->measured, "run files made on GPUs, to fit attainable shares to")->delimiter(',')->type_name("FILES");
-  app.add_option("--check", arguments->check, "project every measured run of these files from the others")->delimiter(',')->type_name("FILES");
+  list(app, "--gpu", arguments->gpus, "GPUs of the table: t4,a100,h100 (ulpscope hardware)", "NAMES");
+  list(app, "--modes", arguments->modes, "these modes; without it all of the file", "MODES");
+  list(app, "--measured", arguments->measured, "run files made on GPUs, to fit attainable shares to", "FILES");
+  list(app, "--check", arguments->check, "project every measured run of these files from the others", "FILES");
   app.add_flag("--json", arguments->json, "print JSON, every launch in it");
   app.footer(wrapped("Node by node the greatest of FLOPs by attainable rate, bytes by attainable bandwidth and launch cost. Shares are fitted to measured runs where there are any, else assumed. "
                      "Runs on a CPU say nothing of a GPU's time and are never used for it; their plan is. Memory is the plan's, exactly, with a share for the context.", ""));

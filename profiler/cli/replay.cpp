@@ -11,6 +11,7 @@
 #include "profiler/capsule/replay_capsule.h"
 #include "profiler/cli/arguments.h"
 #include "profiler/cli/capsule.h"
+#include "profiler/cli/output_file.h"
 #include "profiler/cli/program.h"
 #include "profiler/cli/replay_text.h"
 #include "profiler/cli/text.h"
@@ -28,14 +29,22 @@ struct ReplayArguments {
 
 int replay(const ReplayArguments& arguments, const Invocation& call) {
   const std::vector<std::string> modes = arguments.modes.empty() ? std::vector<std::string>{"all"} : arguments.modes;
-  const CapsuleReplay result = replay_capsule(arguments.path, modes, call.command_line);
-  call.out << (arguments.json ? replay_json(result) + "\n" : replay_text(result));
+  const Interrupt interrupt;
+  try {
+    const CapsuleReplay result = replay_capsule(arguments.path, modes, call.command_line, [] { return Interrupt::requested(); });
+    call.out << (arguments.json ? replay_json(result) + "\n" : replay_text(result));
+  } catch (const Interrupted&) {
+    call.err << "interrupted; nothing was kept\n" << std::flush;
+    return Interrupt::exit_code();
+  }
   return exit_ok;
 }
 
-/// A file that is there and is no capsule is not replaced.
+/// A file that is there and is no capsule is not replaced; nor is a run made again for a place that cannot be written.
 void check_output(const std::string& path) {
   std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) throw UsageError(fmt::format("--capsule {}: that is a folder: give the name of a file", path));
+  check_can_write(path, "--capsule");
   if (!std::filesystem::exists(path, ignored)) return;
   try {
     load_capsule(path);

@@ -38,6 +38,8 @@ struct SweepArguments {
   bool force = false;
 };
 
+std::string counted(std::int64_t count, const char* what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); }
+
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> parts;
   std::stringstream stream(list);
@@ -65,6 +67,11 @@ reports::SweepDimension parse_dimension(const std::string& word) {
   throw UsageError(fmt::format("--dimension {}: choices are rows, columns, inner", word));
 }
 
+void refuse_emulated_sums(const Experiment& experiment) {
+  if (experiment.train.accumulate_as != MatrixUnit::none)
+    throw UsageError("train.accumulate_as: a sweep times plain sums, not those of a matrix unit, whose emulation says nothing of its speed; leave it out");
+}
+
 SweepJob job_of(const SweepArguments& arguments, const Settings& settings, Device& device, Experiment& experiment) {
   const engine::Model model = settings.placed([&] { return engine::build_model(experiment.model, experiment.train.batch, true); });
   SweepJob job{.device = device, .experiment = experiment.name, .modes = {}, .dimension = parse_dimension(arguments.dimension), .sizes = {}, .rounds = arguments.rounds};
@@ -84,6 +91,7 @@ int sweep(const SweepArguments& arguments, const Invocation& call) {
   if (!arguments.output.empty()) check_output_file(arguments.output, arguments.force, {arguments.flags.file()});
   const Settings settings = arguments.flags.settings();
   Experiment experiment = settings.build();
+  settings.placed([&] { refuse_emulated_sums(experiment); });
   if (!experiment.data.features.empty()) load_data(experiment);  // they decide sizes of the model
   const std::unique_ptr<Device> device = settings.placed([&] { return make_device(experiment.run.device, static_cast<int>(experiment.run.threads)); });
   const SweepJob job = job_of(arguments, settings, *device, experiment);
@@ -96,7 +104,7 @@ int sweep(const SweepArguments& arguments, const Invocation& call) {
   const reports::SweepInput input = run_sweep(
       job,
       [&](std::int64_t rounds, double seconds) {
-        call.err << fmt::format("timing {} sizes in {} mode{}, {} rounds, {}\n", job.sizes.size(), job.modes.size(), job.modes.size() == 1 ? "" : "s", rounds, seconds < 1.0 ? "less than a second" : fmt::format("about {:.0f} s", seconds)) << std::flush;
+        call.err << fmt::format("timing {} in {}, {}, {}\n", counted(std::ssize(job.sizes), "size"), counted(std::ssize(job.modes), "mode"), counted(rounds, "round"), seconds < 1.0 ? "less than a second" : fmt::format("about {:.0f} s", seconds)) << std::flush;
       },
       [] { return Interrupt::requested(); });
   const reports::Sweep result = reports::sweep_result(input);
@@ -113,7 +121,7 @@ int sweep(const SweepArguments& arguments, const Invocation& call) {
 
 Action declare_sweep(CLI::App& app) {
   auto arguments = std::make_shared<SweepArguments>();
-  arguments->flags.declare_for_plan(app);
+  arguments->flags.declare_for_sweep(app);
   app.add_option("--around", arguments->around, "the node whose product is timed, as ulpscope plan names it (also NODE.dx, NODE.dweight)")->type_name("NODE");
   app.add_option("--dimension", arguments->dimension, "which of its sizes is swept: columns (of the result, the default), rows, inner")->type_name("WORD");
   app.add_option("--modes", arguments->modes, "these modes; without it those of run.modes")->type_name("LIST");
@@ -122,7 +130,7 @@ Action declare_sweep(CLI::App& app) {
   app.add_flag("--json", arguments->json, "print JSON");
   app.add_option("-o,--output", arguments->output, "write it there too: CSV if the name ends in .csv, else JSON")->type_name("FILE");
   app.add_flag("--force", arguments->force, "replace that file if it is there");
-  app.footer(wrapped("On the experiment's device. What is claimed comes from this timing alone, above twice its noise. On a CPU every mode but fp32 is emulated: nothing is claimed from its times.", ""));
+  app.footer(wrapped("On the experiment's device. What is claimed comes from this timing alone, above twice its noise and in nine rounds of ten. On a CPU every mode but fp32 is emulated: nothing is claimed from its times.", ""));
   return [arguments](const Invocation& call) { return sweep(*arguments, call); };
 }
 

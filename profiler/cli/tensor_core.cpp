@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -63,8 +65,9 @@ void print_table(const TensorCoreArguments& arguments, const Invocation& call) {
       rows.push_back(unit_json(unit));
       continue;
     }
-    call.out << fmt::format("{:<10}{:<10}{:<10}evidence: {:<12}{}\n", name(unit.generation), name(unit.rule.operands), unit.instruction,
-                            tensor_core::name(unit.evidence), unit.devices);
+    call.out << fmt::format("{:<10}{:<10}{:<10}evidence: {}\n", name(unit.generation), name(unit.rule.operands), unit.instruction,
+                            tensor_core::name(unit.evidence));
+    call.out << wrapped(fmt::format("          {}", unit.devices), "          ") << '\n';
     call.out << wrapped("          " + tensor_core::words(unit.rule), "          ") << '\n';
     call.out << wrapped(fmt::format("          {}", unit.basis), "          ") << '\n';
   }
@@ -88,6 +91,7 @@ Answers answers(const UnitVector& v) {
 }
 
 int try_vectors(const TensorCoreArguments& arguments, const Invocation& call) {
+  if (std::filesystem::is_directory(arguments.path)) throw UsageError(fmt::format("{}: a folder, not a file of vectors", arguments.path));
   std::ifstream in(arguments.path);
   if (!in) throw UsageError(fmt::format("{}: cannot be read", arguments.path));
   std::int64_t vectors = 0, mismatches = 0;
@@ -101,14 +105,16 @@ int try_vectors(const TensorCoreArguments& arguments, const Invocation& call) {
     const auto hex = [digits](std::uint32_t bits) { return fmt::format("{:0{}x}", bits, digits); };
     shown.push_back({{"line", v.line}, {"expected", hex(v.expected)}, {"got", hex(got.reference)}, {"product", hex(got.product)}});
     if (arguments.json) return;
-    call.out << fmt::format("{}:{}: expected {}, computed {}{}\n", arguments.path, v.line, hex(v.expected), hex(got.reference),
-                            got.product == got.reference ? "" : fmt::format(" (the vectorised product: {})", hex(got.product)));
+    call.out << wrapped(fmt::format("{}:{}: expected {}, computed {}{}", reports::printable(arguments.path), v.line, hex(v.expected), hex(got.reference),
+                                    got.product == got.reference ? "" : fmt::format(" (the vectorised product: {})", hex(got.product))),
+                        "  ")
+             << '\n';
   });
   if (arguments.json) {
     call.out << json_text({{"file", arguments.path}, {"vectors", vectors}, {"mismatches", mismatches}, {"first", shown}}, 2) << '\n';
   } else {
     if (mismatches > most_shown) call.out << fmt::format("… and {} more\n", mismatches - most_shown);
-    call.out << fmt::format("{} vectors, {} mismatches\n", vectors, mismatches);
+    call.out << fmt::format("{} vector{}, {} mismatch{}\n", vectors, vectors == 1 ? "" : "s", mismatches, mismatches == 1 ? "" : "es");
   }
   return mismatches == 0 ? exit_ok : exit_fault;
 }
@@ -117,11 +123,16 @@ int tensor_core_command(const TensorCoreArguments& arguments, const Invocation& 
   const UnitDefaults& d = arguments.defaults;
   if (d.zeros != "excluded" && d.zeros != "included")
     throw UsageError(fmt::format("--zero-products {}: it is excluded or included", reports::printable(d.zeros)));
-  if (!arguments.path.empty()) return try_vectors(arguments, call);
   if (!d.generation.empty() && (!parse_matrix_unit(d.generation) || d.generation == "none"))
     throw UsageError(fmt::format("--generation {}: there are v100, turing, ampere, ada, hopper, blackwell", reports::printable(d.generation)));
   if (!d.format.empty() && !parse_format(d.format))
     throw UsageError(fmt::format("--format {}: there are fp16, bf16, tf32, fp8_e4m3, fp8_e5m2", reports::printable(d.format)));
+  if (d.promote < 0) throw UsageError("--promote: a whole number, 0 or above");
+  if (!arguments.path.empty()) return try_vectors(arguments, call);
+  if (d.promote != 0) throw UsageError("--promote: for a file of vectors, and none is given");
+  const auto& all = tensor_core::units();
+  if (std::none_of(all.begin(), all.end(), [&](const Unit& unit) { return wanted(unit, d); }))
+    throw UsageError(fmt::format("{} has no {}; ulpscope tensor-core --generation {} lists what it has", d.generation, d.format, d.generation));
   print_table(arguments, call);
   return exit_ok;
 }

@@ -43,12 +43,13 @@ void write_forms(const Result& result, const TimeArguments& arguments, bool has_
   text.write(result, call.out);
 }
 
-int time(const TimeArguments& arguments, bool has_seed, bool has_csv, const Invocation& call) {
+int time(const TimeArguments& arguments, bool has_seed, bool has_top, bool has_csv, const Invocation& call) {
   if (arguments.top < 0) throw UsageError(fmt::format("--top {}: how many nodes to list, 0 for all", arguments.top));
   if (has_csv && arguments.csv.empty()) throw UsageError("--csv takes the name of a file");
   if (has_csv) check_output_file(arguments.csv, arguments.force, arguments.paths, "--csv");
   if (arguments.paths.size() > 1 && !arguments.mode.empty())
     throw UsageError("--mode goes with one run file: several are held against each other in every mode");
+  if (arguments.paths.size() > 1 && has_top) throw UsageError("--top goes with one run file: of several no nodes are listed");
   reports::TimeOptions options{.mode = arguments.mode};
   if (has_seed) options.seed = arguments.seed;
   std::vector<reports::TimeReport> all;
@@ -68,13 +69,13 @@ Action declare_time(CLI::App& app) {
   app.add_option("RUN", arguments->paths, "run file (.ulp); several that differ in the batch: from which batch on a mode is faster than fp32")->required()->type_name("");
   app.add_option("--mode", arguments->mode, "this mode alone, still held against fp32")->type_name("MODE");
   CLI::Option* seed = app.add_option("--seed", arguments->seed, "this seed; without it the one that was timed")->type_name("SEED");
-  app.add_option("--top", arguments->top, "list so many nodes of a mode (10); 0: all")->type_name("N");
+  CLI::Option* top = app.add_option("--top", arguments->top, "list so many nodes of a mode (10); 0: all")->type_name("N");
   app.add_flag("--json", arguments->json, "print JSON, every node in it");
   CLI::Option* csv = app.add_option("--csv", arguments->csv, "write CSV there too, every node in it")->type_name("FILE");
   app.add_flag("--force", arguments->force, "replace that file if it is there");
   app.footer(wrapped("By mode: the step, its nodes by category, what casts, loss scaling, the finite check, master weights and skipped steps cost, the share of products and the greatest speed-up it allows, and why there is none. "
                      "On a CPU every mode but fp32 is emulated: its times say nothing of a GPU.", ""));
-  return [arguments, seed, csv](const Invocation& call) { return time(*arguments, seed->count() > 0, csv->count() > 0, call); };
+  return [arguments, seed, top, csv](const Invocation& call) { return time(*arguments, seed->count() > 0, top->count() > 0, csv->count() > 0, call); };
 }
 
 }  // namespace ulpscope::profiler

@@ -56,10 +56,13 @@ float number_of(Format format, std::uint32_t word) {
   return value;
 }
 
+/// A matrix unit does not look at the low 13 bits of a tf32 operand: whoever wants them rounded does so before.
+std::uint32_t seen_by_unit(Format format, std::uint32_t word) { return format == Format::tf32 ? word & ~0x1fffu : word; }
+
 std::vector<float> numbers_of(Format format, const std::string& words, const std::string& where) {
   std::vector<float> numbers;
   for (const std::string& word : split(words, ' '))
-    if (!word.empty()) numbers.push_back(number_of(format, word_of(word, 2 * storage_bytes(format), where)));
+    if (!word.empty()) numbers.push_back(number_of(format, seen_by_unit(format, word_of(word, 2 * storage_bytes(format), where))));
   if (numbers.empty()) throw UsageError(fmt::format("{}: there is no number", where));
   return numbers;
 }
@@ -143,8 +146,10 @@ const Unit& unit_of(const UnitDefaults& wanted, const std::string& where) {
 void read_unit_vectors(std::istream& in, const std::string& name, const UnitDefaults& defaults,
                        const std::function<void(const UnitVector&)>& take) {
   std::map<std::string, std::size_t> places;
+  bool any = false;
   std::string line;
   for (std::int64_t number = 1; std::getline(in, line); ++number) {
+    if (number == 1 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);   // a byte order mark
     line = trimmed(line);
     if (line.empty() || line.front() == '#') continue;
     const std::string where = fmt::format("{}:{}", name, number);
@@ -155,8 +160,9 @@ void read_unit_vectors(std::istream& in, const std::string& name, const UnitDefa
     UnitVector v = vector_of(line, places, defaults, where);
     v.line = number;
     take(v);
+    any = true;
   }
-  if (places.empty()) throw UsageError(fmt::format("{}: there is no vector; the first line names the columns: {}", name, fmt::join(columns, ", ")));
+  if (!any) throw UsageError(fmt::format("{}: there is no vector; the first line names the columns: {}", name, fmt::join(columns, ", ")));
 }
 
 std::uint32_t result_bits(Result result, float x) {

@@ -174,11 +174,12 @@ bool Settings::has(std::string_view key) const {
 
 /// "keep_fp32: …" of the engine as "gpt.toml:12: train.keep_fp32: …".
 std::string Settings::with_place(const std::string& message) const {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> keys_of{{{"keep_fp32: ", "train."},
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> keys_of{{{"keep_fp32: ", "train."},
                                                                                   {"recompute: ", "train."},
                                                                                   {"threads: ", "run."},
                                                                                   {"observe.nodes: ", ""},
-                                                                                  {"model.weights: ", ""}}};
+                                                                                  {"model.weights: ", ""},
+                                                                                  {"train.accumulate_as: ", ""}}};
   for (const auto& [beginning, table] : keys_of) {
     if (!message.starts_with(beginning)) continue;
     const std::string key = fmt::format("{}{}", table, beginning.substr(0, beginning.size() - 2));

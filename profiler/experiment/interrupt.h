@@ -1,7 +1,15 @@
 // Ctrl-C: the first asks for an end after the current step, the second ends at once.
 #pragma once
 
+#include <exception>
+
 namespace ulpscope::profiler {
+
+/// Thrown in the middle of what is asked to end and has no result yet.
+class Interrupted final : public std::exception {
+ public:
+  const char* what() const noexcept override { return "interrupted"; }
+};
 
 /// Catches SIGINT and SIGTERM while it lives, unless they are ignored. One at a time.
 class Interrupt {

@@ -135,6 +135,8 @@ json devices_json(const Device& cpu, const GpuSearch& gpus, const CudaModuleStat
     list.push_back({{"name", gpu.name},
                     {"compute_capability", fmt::format("{}.{}", gpu.major, gpu.minor)},
                     {"memory_bytes", gpu.memory_bytes},
+                    {"multiprocessors", gpu.multiprocessors ? json(*gpu.multiprocessors) : json(nullptr)},
+                    {"clock_mhz", gpu.clock_khz ? json(static_cast<double>(*gpu.clock_khz) * 1e-3) : json(nullptr)},
                     {"modes", modes_json([&](const engine::Mode& mode) { return module.loaded ? name(on_gpu(mode, gpu.major, gpu.minor)) : "absent"; })}});
   }
   all["cuda"] = {{"module", {{"loaded", module.loaded}, {"problem", module.problem}, {"runtime_version", module.runtime_version}, {"architectures", module.architectures}}},

@@ -109,11 +109,14 @@ static std::string category_words(const MemoryShortage& s) {
 }
 
 std::string shortage_line(const MemoryShortage& s) {
+  const std::string largest = s.largest_node.empty() ? "" : fmt::format("; the largest result is {}'s, {}", s.largest_node, bytes(s.largest_bytes));
+  if (s.needed_bytes <= s.free_bytes)   // measured when it was over
+    return fmt::format("a step in {} needs {} by its plan{}, and {} are free now: what was beside it (observe.shadow, other programs) took the rest{}", s.mode,
+                       bytes(s.needed_bytes), category_words(s), bytes(s.free_bytes), largest);
   std::string batch = batch_words(s);
   if (!batch.empty()) batch = "; " + batch;
   return fmt::format("a step in {}{} needs {} of memory{}, and {} are free: lower train.batch (now {}){}{}{}", s.mode, s.beside, bytes(s.needed_bytes), category_words(s), bytes(s.free_bytes), s.batch,
-                     s.size_keys.empty() ? "" : fmt::format(" or the model's size ({})", fmt::join(s.size_keys, ", ")), batch,
-                     s.largest_node.empty() ? "" : fmt::format("; the largest result is {}'s, {}", s.largest_node, bytes(s.largest_bytes)));
+                     s.size_keys.empty() ? "" : fmt::format(" or the model's size ({})", fmt::join(s.size_keys, ", ")), batch, largest);
 }
 
 std::string shortage_text(const MemoryShortage& s) {
@@ -131,7 +134,7 @@ std::string shortage_text(const MemoryShortage& s) {
   if (s.fits)
     text += wrapped(fmt::format("  Instead of a batch of {}, {} [computed].", s.batch, batch_words(s)), "  ") + '\n';
   else if (s.needed_bytes <= s.free_bytes)
-    text += wrapped("  By its plan it would fit: other programs, or what lies between pieces of memory, took the rest.", "  ") + '\n';
+    text += wrapped("  By its plan it would fit: what was beside it (observe.shadow, other programs), or what lies between pieces of memory, took the rest.", "  ") + '\n';
   return text;
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "engine/train/trainer.h"
+#include "profiler/experiment/keys.h"
 #include "profiler/experiment/load_data.h"
 #include "profiler/experiment/make_device.h"
 #include "profiler/experiment/plan_records.h"
@@ -77,7 +78,7 @@ reports::Count PlannedExperiment::peak_at(const std::string& mode, std::int64_t 
 
 reports::ProjectionInput projection_input(const std::string& path, const std::vector<std::string>& modes) {
   for (const std::string& mode : modes) engine::find_mode(mode);  // throws for one that is none
-  reports::ProjectionInput input{.file = path};
+  reports::ProjectionInput input{.file = path, .most_batch = static_cast<std::int64_t>(find_key("train.batch", "").range.greatest)};
   std::shared_ptr<PlannedExperiment> again;
   if (is_run_file(path) || path.ends_with(".ulp")) {
     const reports::RunFileReader reader(path);

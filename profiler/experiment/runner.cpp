@@ -289,7 +289,7 @@ Outcome Runner::run(reports::RunFileWriter& writer, Watcher& watcher, const std:
   }
   writer.flush();  // nothing is written while steps are timed
   record_watching(sink, course.watching, writer.cpu_seconds());
-  TimingJob timing{*s.device, *s.dataset, {}, s.experiment.run.timing_steps, 0};
+  TimingJob timing{*s.device, *s.dataset, {}, s.experiment.run.timing_steps, 0, {}};
   for (auto& mode : course.timed)
     if (mode) timing.modes.push_back(std::move(*mode));
   if (!outcome.interrupted && timing.steps > 0 && !timing.modes.empty()) {
@@ -297,7 +297,7 @@ Outcome Runner::run(reports::RunFileWriter& writer, Watcher& watcher, const std:
     Faults faults;
     writer.flush();
     timing.free_bytes = s.device->free_bytes().value_or(free_memory_bytes()) / 10 * 9;  // some is left to others
-    if (gpu != nullptr) gpu->begin_timing();
+    if (gpu != nullptr) timing.warm = [&gpu] { gpu->begin_timing(); };
     if (!time_modes(timing, sink, watcher, faults, stop)) outcome.interrupted = true;
     if (gpu != nullptr) gpu->end_timing();
     if (faults.count() > 0) record_note(sink, std::nullopt, "timing", faults.first());

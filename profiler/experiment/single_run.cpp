@@ -197,12 +197,9 @@ RunEnd SingleRun::train(const engine::TrainerSetup& setup, RecordedPlan& plan) {
   peak_bytes_ = ledger.peak_bytes();
   faults_.guard("kernel trace", [&] { trace.record(sink_, run_.id, begin); });
   faults_.guard("node clock", [&] {
-    if (trace.of_gpu()) {
-      if (trace.refused())
-        for (auto& timing : events.timings(run_.id)) sink_(timing);
-      return;
-    }
-    for (auto& timing : clock.timings(run_.id, time_provenance(context_.device, run_.mode))) sink_(timing);
+    const reports::Provenance provenance = time_provenance(context_.device, run_.mode);
+    if (trace.of_gpu() && !trace.refused()) return;
+    for (auto& timing : trace.of_gpu() ? events.timings(run_.id, provenance) : clock.timings(run_.id, provenance)) sink_(timing);
   });
   faults_.guard("completeness", [&] {
     record_completeness(sink_, run_.id, faults_, cost_);

@@ -29,15 +29,15 @@ class TimedTrainer {
   std::int64_t done() const { return trainer_ ? std::ssize(samples_) : wanted_; }
   bool wants_more(std::int64_t steps) const { return trainer_ && std::ssize(samples_) < steps; }
 
-  /// One step under the clock, or, where the device goes from one step to the next by itself, some in a row: from the end of one to the
+  /// Towards so many committed steps: one step under the clock, or, where the device goes from one step to the next by itself, some in a row: from the end of one to the
   /// end of the next. A mode that fails drops out and says why; the others go on.
-  void step() {
+  void step(std::int64_t until) {
     std::string fault;
     try {
       Clock::time_point begin = Clock::now();
       const bool ahead = trainer_->can_run_ahead();
       bool counts = !ahead;   // the first of a row waits for the host
-      const std::int64_t steps = ahead ? std::min(steps_in_a_row, wanted_ - std::ssize(samples_)) + 1 : 1;
+      const std::int64_t steps = ahead ? std::min(steps_in_a_row, until - std::ssize(samples_)) + 1 : 1;
       trainer_->run_ahead(steps, [&](const engine::StepResult& result) {
         const Clock::time_point end = Clock::now();
         if (counts && fault.empty()) fault = take(result, std::chrono::duration<double>(end - begin).count());
@@ -124,7 +124,7 @@ bool rotate(const Trainers& trainers, std::int64_t steps, AfterRound&& after_rou
     more = false;
     for (const auto& trainer : trainers) {
       if (!trainer->wants_more(steps)) continue;
-      trainer->step();
+      trainer->step(steps);
       more |= trainer->wants_more(steps);
       if (stop()) return false;
     }
@@ -152,7 +152,9 @@ bool time_modes(const TimingJob& job, const Sink& sink, Watcher& watcher, Faults
       faults.guard("progress", [&] { watcher.timing_step(done_before + done_by(trainers), total); });
     };
     // All are warm before any is timed, so that a mode that still looks for its loss scale stands beside none.
-    whole = rotate(trainers, warm_up_steps, tell, stop) && rotate(trainers, steps, tell, stop);
+    whole = rotate(trainers, warm_up_steps, tell, stop);
+    if (whole && job.warm) job.warm();
+    whole = whole && rotate(trainers, steps, tell, stop);
     for (const auto& trainer : trainers) trainer->push(sink);
     if (!whole) {
       record_note(sink, std::nullopt, "timing",

@@ -33,6 +33,7 @@ struct TimingJob {
   std::vector<TimedMode> modes;
   std::int64_t steps = 10;      ///< timed steps of each mode
   std::int64_t free_bytes = 0;  ///< memory the trainers may use together
+  std::function<void()> warm{};  ///< told when all of a group are, before the first step that counts
 };
 
 /// Makes fresh trainers and steps through the modes in rotation, one step of each in turn (steps_in_a_row on a GPU), so that whatever

@@ -115,17 +115,24 @@ bool same_change(const reports::MendRecord& a, const reports::MendRecord& b) {
   return a.kind == b.kind && (a.change == b.change || a.kind == "keep_fp32" || a.kind == "together");
 }
 
+struct Kept {
+  reports::MendRecord record;
+  bool earlier = false;   ///< of an earlier mend
+};
+
 /// What was tried before, and was not come to this time, stays.
-std::vector<reports::MendRecord> with_earlier(std::vector<reports::MendRecord> now, std::vector<reports::MendRecord> before) {
+std::vector<Kept> with_earlier(const std::vector<reports::MendRecord>& now, const std::vector<reports::MendRecord>& before) {
   const auto tried = [](const reports::MendRecord& m) { return m.status != reports::MendStatus::not_tried; };
-  if (std::all_of(now.begin(), now.end(), tried)) return now;
-  std::erase_if(before, [&](const reports::MendRecord& m) { return !tried(m); });
-  for (reports::MendRecord& earlier : before) {
-    const auto same = std::find_if(now.begin(), now.end(), [&](const reports::MendRecord& m) { return same_change(m, earlier); });
-    if (same == now.end()) now.push_back(std::move(earlier));
-    else if (!tried(*same)) *same = std::move(earlier);
+  std::vector<Kept> all;
+  for (const reports::MendRecord& record : now) all.push_back({record});
+  if (std::all_of(now.begin(), now.end(), tried)) return all;
+  for (const reports::MendRecord& earlier : before) {
+    if (!tried(earlier)) continue;
+    const auto same = std::find_if(all.begin(), all.end(), [&](const Kept& k) { return same_change(k.record, earlier); });
+    if (same == all.end()) all.push_back({earlier, true});
+    else if (!tried(same->record)) *same = {earlier, true};
   }
-  return now;
+  return all;
 }
 
 }  // namespace
@@ -167,13 +174,14 @@ MendResult mend(const std::string& run_file, const MendOptions& options, const s
   result.run = chosen->run.id;
   result.records = session.try_changes();
   result.interrupted = budget.interrupted();
+  if (budget.over()) result.stopped = budget.why();
   if (result.records.empty())
     result.notes.insert(result.notes.begin(), fmt::format("{}: {}: no change that could be run is known for this", title(*chosen), words(session.faults())));
   return result;
 }
 
-void record_mends(const std::string& run_file, const MendResult& result) {
-  if (!result.run || result.records.empty()) return;
+std::vector<reports::MendId> record_mends(const std::string& run_file, const MendResult& result) {
+  if (!result.run || result.records.empty()) return {};
   std::int64_t next = 1;
   std::vector<reports::MendRecord> before;
   for (const reports::MendRecord& mend : reports::RunFileReader(run_file).mends()) {
@@ -185,11 +193,14 @@ void record_mends(const std::string& run_file, const MendResult& result) {
                                              rewind.mends = {*result.run};
                                              return rewind;
                                            }});
-  for (reports::MendRecord record : with_earlier(result.records, std::move(before))) {
-    record.id = static_cast<reports::MendId>(next++);
-    writer.push(std::move(record));
+  std::vector<reports::MendId> earlier;
+  for (Kept& kept : with_earlier(result.records, before)) {
+    kept.record.id = static_cast<reports::MendId>(next++);
+    if (kept.earlier) earlier.push_back(kept.record.id);
+    writer.push(std::move(kept.record));
   }
   writer.close();
+  return earlier;
 }
 
 }  // namespace ulpscope::profiler

@@ -23,6 +23,7 @@ struct MendResult {
   std::optional<reports::RunId> run{};         ///< none: there is nothing to mend
   std::vector<reports::MendRecord> records{};  ///< in order of their cost
   std::vector<std::string> notes{};            ///< why there are none, what else there is to mend
+  std::string stopped{};                       ///< why not everything was tried: "the budget of 5 min was spent"; empty: there was time
   bool interrupted = false;
 };
 
@@ -32,7 +33,8 @@ struct MendResult {
 MendResult mend(const std::string& run_file, const MendOptions& options, const std::function<bool()>& interrupted,
                 const std::function<void(const std::string&)>& say);
 
-/// In place of those of the run, except for changes that were tried then and not now. Nothing if the result has no records. Throws as a RunFileWriter does.
-void record_mends(const std::string& run_file, const MendResult& result);
+/// In place of those of the run, except for changes that were tried then and not now: returns these. Nothing if the result has no records.
+/// Throws as a RunFileWriter does.
+std::vector<reports::MendId> record_mends(const std::string& run_file, const MendResult& result);
 
 }  // namespace ulpscope::profiler

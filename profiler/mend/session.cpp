@@ -9,6 +9,7 @@
 
 #include "kernels/error.h"
 #include "profiler/experiment/json_text.h"
+#include "profiler/experiment/machine.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -96,6 +97,7 @@ std::optional<Trial> Session::attempt(const std::function<void(Experiment&)>& ch
 Session::Baseline Session::run_baseline() {
   const std::vector<Fault> recorded = faults_of(patient_.recorded);
   for (;;) {
+    if (budget_.over()) return Baseline::no_time;
     tell(fmt::format("the unchanged experiment, steps 1 to {}", experiment_.train.steps));
     const double before = budget_.spent();
     std::optional<Trial> trial = attempt(nullptr, true);
@@ -156,6 +158,7 @@ Tried Session::try_one(const Candidate& candidate) {
         record.how_run = how_run(*trial, 1);
         add_costs(*trial, record);
         detail["why"] = judgement.why;
+        detail["when"] = utc_now();
         tried.remains = judgement.remains;
         detail["remains"] = words_of(judgement.remains);
         detail["runs"] = 1;
@@ -218,6 +221,7 @@ Tried Session::try_keeping(const Ground& ground) {
     for (const auto& [node, outcome] : kept.without) detail["without"].push_back({{"node", node}, {"outcome", outcome}});
   }
   detail["remains"] = words_of(kept.judgement.remains);
+  if (kept.status != MendStatus::not_tried) detail["when"] = utc_now();
   if (kept.trial) {
     record.how_run = how_run(*kept.trial, kept.runs);
     add_costs(*kept.trial, record);

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "engine/train/non_standard.h"
+#include "profiler/experiment/interrupt.h"
 #include "profiler/experiment/load_data.h"
 #include "profiler/experiment/make_device.h"
 #include "profiler/predict/checks.h"
@@ -91,7 +92,7 @@ reports::PredictionInput input_of(const Planned& planned, const Experiment& expe
 
 }  // namespace
 
-reports::Prediction predict(const Settings& settings, const std::string& mode, std::optional<std::int64_t> seed) {
+reports::Prediction predict(const Settings& settings, const std::string& mode, std::optional<std::int64_t> seed, const std::function<bool()>& stop) {
   Experiment experiment = settings.build();
   if (!mode.empty()) experiment.run.modes = {engine::find_mode(mode).name};
   if (seed) experiment.run.seed = *seed;
@@ -102,6 +103,7 @@ reports::Prediction predict(const Settings& settings, const std::string& mode, s
   std::vector<Planned> plans;
   std::set<std::string> wanted;
   for (const std::string& name : modes_to_judge(experiment.run.modes)) {
+    if (stop && stop()) throw Interrupted();
     const auto& asked = experiment.run.modes;
     const engine::Mode& m = engine::find_mode(name);
     plans.push_back({m, std::find(asked.begin(), asked.end(), name) != asked.end(),
@@ -112,7 +114,7 @@ reports::Prediction predict(const Settings& settings, const std::string& mode, s
   }
   const engine::TrainerSetup setup{experiment.model, engine::find_mode("fp32"), experiment.train,
                                    static_cast<std::uint64_t>(experiment.run.seed)};
-  const Rehearsal rehearsal = rehearse_in_fp32(*device, *data, setup, wanted);
+  const Rehearsal rehearsal = rehearse_in_fp32(*device, *data, setup, wanted, stop);
   reports::Prediction prediction;
   prediction.experiment = experiment.name;
   prediction.seed = experiment.run.seed;
@@ -123,6 +125,7 @@ reports::Prediction predict(const Settings& settings, const std::string& mode, s
                     rehearsal.first_not_finite ? fmt::format(", from {} on", rehearsal.first_not_finite->tensor) : ""));
   for (const Planned& planned : plans)
     prediction.modes.push_back(reports::predict(input_of(planned, experiment, rehearsal)));
+  if (stop && stop()) throw Interrupted();
   prediction.advice = goes_well(rehearsal) ? reports::advice(prediction.modes) : "no mode helps where fp32 itself is not finite: mend that first";
   return prediction;
 }

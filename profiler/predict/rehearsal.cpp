@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/graph/operator.h"
+#include "profiler/experiment/interrupt.h"
 #include "profiler/probes/in_fp32.h"
 
 namespace ulpscope::profiler {
@@ -98,7 +99,7 @@ class Search {
 }  // namespace
 
 Rehearsal rehearse_in_fp32(Device& device, const engine::Dataset& dataset, const engine::TrainerSetup& setup,
-                           const std::set<std::string>& wanted) {
+                           const std::set<std::string>& wanted, const std::function<bool()>& stop) {
   Rehearsal rehearsal;
   engine::Topics topics;
   engine::Trainer trainer(device, dataset, in_fp32(setup, device), topics);
@@ -112,6 +113,7 @@ Rehearsal rehearse_in_fp32(Device& device, const engine::Dataset& dataset, const
     indices_read = true;
   };
   const auto listening = topics.tensor.subscribe([&](const engine::TensorEvent& event) {
+    if (stop && stop()) throw Interrupted();   // the trainer goes with it
     if (event.inner || !event.value) return;
     if (!indices_read) read_indices();
     const engine::Value& value = graph.value(event.value);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -37,8 +38,8 @@ struct Rehearsal {
 };
 
 /// setup: of any mode of the experiment; it is run as in_fp32() makes it. wanted: names of results whose numbers are
-/// kept.
+/// kept. stop: asked after every node; true ends it in the middle of the step: Interrupted is thrown. May be null.
 Rehearsal rehearse_in_fp32(Device& device, const engine::Dataset& dataset, const engine::TrainerSetup& setup,
-                           const std::set<std::string>& wanted);
+                           const std::set<std::string>& wanted, const std::function<bool()>& stop = {});
 
 }  // namespace ulpscope::profiler

@@ -95,6 +95,9 @@ std::optional<Foreseen> micro_batches(const PlanFacts& facts, NodeId id) {
   return f;
 }
 
+/// A sum that overflows loses nothing of this kind.
+bool loses_much(float sum, double exact) { return std::isfinite(sum) && std::fabs(missing(static_cast<double>(sum), exact)) >= much_missing; }
+
 /// The greatest of the sums that lose much, and how many there are.
 struct Rows {
   double got = 0.0, expected = 0.0;
@@ -102,7 +105,7 @@ struct Rows {
   std::int64_t losing = 0, all = 0;  ///< rows with an addend
 
   void take(std::int64_t r, const Arithmetic& arithmetic, double exact, std::int64_t n, float sum, std::int64_t last) {
-    if (std::fabs(missing(static_cast<double>(sum), exact)) < much_missing || !std::isfinite(sum)) return;
+    if (!loses_much(sum, exact)) return;
     if (losing == 0 || std::fabs(exact) > std::fabs(expected)) {
       got = static_cast<double>(sum);
       expected = exact;
@@ -149,7 +152,7 @@ std::optional<Foreseen> looked_up(const PlanFacts& facts, NodeId id) {
       if (std::fabs(exact) < 0.1 * size) continue;  // of addends that cancel, a share of the sum says nothing
       const float sum = narrow_sum(node.arithmetic, n, load);
       rows.take(static_cast<std::int64_t>(r), node.arithmetic, exact, n, sum, added_up(node.arithmetic.accumulate, n, load).moved);
-      loses = loses || std::fabs(missing(static_cast<double>(sum), exact)) >= much_missing;
+      loses = loses || loses_much(sum, exact);
     }
     rows.losing += loses ? 1 : 0;
     rows.all += n > 0 ? 1 : 0;

@@ -38,7 +38,12 @@ std::vector<float> numbers(const engine::Trainer& run, const engine::Operand& op
 }
 
 json difference_json(const SumDifference& d) {
-  return {{"elements", d.elements}, {"not_finite", d.not_finite}, {"greatest", d.relative_greatest()}, {"rms", d.relative_rms()}, {"bias", d.relative_bias()}};
+  const auto known = [](const std::optional<double>& x) { return x ? json(*x) : json(nullptr); };
+  return {{"elements", d.elements},
+          {"not_finite", d.not_finite},
+          {"greatest", known(d.relative_greatest())},
+          {"rms", known(d.relative_rms())},
+          {"bias", known(d.relative_bias())}};
 }
 
 }  // namespace

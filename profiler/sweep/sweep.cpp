@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <random>
 
 #include "kernels/error.h"
@@ -186,6 +187,12 @@ SweepInput collected(const SweepJob& job, const std::vector<std::unique_ptr<Entr
 
 }  // namespace
 
+std::int64_t first_of_round(std::int64_t round, std::int64_t n) {
+  std::int64_t step = 7;
+  while (std::gcd(step, n) != 1) ++step;
+  return round * step % n;
+}
+
 std::int64_t sweep_bytes(const SweepJob& job) {
   const Bytes bytes = bytes_of(entries_of(job));
   return bytes.a + bytes.b + bytes.result + bytes.bias;
@@ -224,7 +231,7 @@ SweepInput run_sweep(const SweepJob& job, const std::function<void(std::int64_t,
     if (job.rounds == 0 && round >= fewest_rounds && seconds_since(begin) > 2 * sweep_seconds) break;
     const auto n = std::ssize(sound);
     for (std::ptrdiff_t i = 0; i < n; ++i) {
-      Entry& entry = *sound[static_cast<std::size_t>((i + round * 7) % n)];
+      Entry& entry = *sound[static_cast<std::size_t>((i + first_of_round(round, n)) % n)];
       sample(job.device, entry, entry.calls, true);
       if (!stop()) continue;
       for (Entry* e : sound) {   // the rounds that are whole

@@ -43,4 +43,7 @@ std::int64_t sweep_bytes(const SweepJob& job);
 reports::SweepInput run_sweep(const SweepJob& job, const std::function<void(std::int64_t rounds, double seconds)>& told,
                               const std::function<bool()>& stop);
 
+/// The entry that a round of n begins with. Every one is first in turn, and neighbours in turn are not those in the list.
+std::int64_t first_of_round(std::int64_t round, std::int64_t n);
+
 }  // namespace ulpscope::profiler

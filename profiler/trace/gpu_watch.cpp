@@ -21,14 +21,15 @@ void GpuWatch::work(std::chrono::milliseconds every) {
       moved_.wait(lock, [this] { return ending_ || phase_ != Phase::none; });
       continue;
     }
+    const std::int64_t place = moves_;
     lock.unlock();
-    faults_.guard("GPU state", [this] { sample(); });   // NVML may take its time
+    faults_.guard("GPU state", [&] { sample(place); });   // NVML may take its time
     lock.lock();
-    moved_.wait_for(lock, every, [this] { return ending_; });
+    moved_.wait_for(lock, every, [&] { return ending_ || moves_ != place; });
   }
 }
 
-void GpuWatch::sample() {
+void GpuWatch::sample(std::int64_t place) {
   const GpuState state = source_->read();
   reports::DeviceSample row;
   row.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
@@ -37,9 +38,10 @@ void GpuWatch::sample() {
   row.power_watts = state.power_watts;
   row.temperature_celsius = state.temperature_celsius;
   row.throttle_reasons = state.throttle_reasons;
+  const std::lock_guard handing_over(handing_over_);
   {
     const std::lock_guard lock(mutex_);
-    if (phase_ == Phase::none) return;   // it ended while the GPU was asked
+    if (moves_ != place) return;   // the GPU was asked in one phase and answered in another
     ++samples_;
     if (row.throttle_reasons) {
       ++known_;
@@ -61,7 +63,9 @@ void GpuWatch::sample() {
 
 void GpuWatch::move_to(Phase phase, std::optional<reports::RunId> run, std::int64_t step) {
   {
+    const std::lock_guard handing_over(handing_over_);   // what was read before is with the sink
     const std::lock_guard lock(mutex_);
+    ++moves_;
     phase_ = phase;
     run_ = run;
     step_ = step;

@@ -26,7 +26,8 @@ class GpuWatch {
   GpuWatch(const GpuWatch&) = delete;
   GpuWatch& operator=(const GpuWatch&) = delete;
 
-  /// What samples belong to from now on. Takes no lock that is held for long; step() is called in every step.
+  /// What samples belong to from now on: one that is under way belongs to nothing, and the first is taken at once. When they return, the sink
+  /// has what was before. step() takes no lock that is held for long; it is called in every step.
   void begin_run(reports::RunId run, std::int64_t step);
   void step(std::int64_t iteration);
   void end_run();
@@ -39,7 +40,7 @@ class GpuWatch {
  private:
   enum class Phase : std::uint8_t { none, training, timing };
   void work(std::chrono::milliseconds every);
-  void sample();
+  void sample(std::int64_t place);
   void move_to(Phase phase, std::optional<reports::RunId> run, std::int64_t step);
 
   std::unique_ptr<GpuStateSource> source_;
@@ -47,9 +48,11 @@ class GpuWatch {
   Sink sink_;
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 
+  std::mutex handing_over_;   ///< held while a sample goes to the sink; taken before mutex_
   std::mutex mutex_;   ///< of all that follows
   std::condition_variable moved_;
   Phase phase_ = Phase::none;
+  std::int64_t moves_ = 0;   ///< from one phase or run to another
   std::optional<reports::RunId> run_{};
   std::int64_t step_ = 0;
   bool ending_ = false, finished_ = false;

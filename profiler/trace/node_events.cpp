@@ -40,8 +40,8 @@ void NodeEvents::end_step() {
   spans_.clear();
 }
 
-std::vector<reports::NodeTiming> NodeEvents::timings(reports::RunId run) const {
-  return sums_.timings(run, sampled_steps_, reports::Provenance::measured);
+std::vector<reports::NodeTiming> NodeEvents::timings(reports::RunId run, reports::Provenance provenance) const {
+  return sums_.timings(run, sampled_steps_, provenance);
 }
 
 }  // namespace ulpscope::profiler

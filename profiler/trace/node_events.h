@@ -20,8 +20,8 @@ class NodeEvents {
   /// Samples step `first` and every `every`-th after it, of those at whose beginning `wanted` says so. All must outlive it.
   NodeEvents(Device& device, engine::Topics& topics, Faults& faults, std::int32_t nodes, std::int64_t first, std::int64_t every, std::function<bool()> wanted);
 
-  /// Calls and seconds [measured] of every node that ran, summed over the sampled steps.
-  std::vector<reports::NodeTiming> timings(reports::RunId run) const;
+  /// Calls and seconds of every node that ran, summed over the sampled steps.
+  std::vector<reports::NodeTiming> timings(reports::RunId run, reports::Provenance provenance) const;
   std::int64_t sampled_steps() const { return sampled_steps_; }
 
  private:

@@ -23,7 +23,7 @@ constexpr int clock_of_multiprocessors = 1;
 constexpr int clock_of_memory = 2;
 constexpr int sensor_of_gpu = 0;
 
-using Device = struct nvmlDevice_st*;
+using Device = void*;   // nvmlDevice_t, opaque
 
 /// The functions that are asked; those that a driver may lack are null then.
 struct Functions {

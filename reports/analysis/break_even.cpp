@@ -1,6 +1,7 @@
 #include "reports/analysis/break_even.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -58,12 +59,23 @@ Number spread(const Figure& f) {
   return (*f.high - *f.low) / 1.349;
 }
 
+/// Why two times are not held against each other; empty: they are.
+std::string not_comparable(const ModeTime& mode, const ModeTime& fp32) {
+  if (mode.step_from != fp32.step_from)
+    return fmt::format("its steps are {}, fp32's {}", mode.step_from == StepSource::timing_phase ? "timed" : "recorded",
+                       fp32.step_from == StepSource::timing_phase ? "timed" : "recorded");
+  const std::int64_t samples = std::min(mode.step.samples.value_or(0), fp32.step.samples.value_or(0));
+  if (samples < fewest_steps) return fmt::format("{} steps are too few to know their noise: {} are needed", samples, fewest_steps);
+  return "";
+}
+
 BreakEvenPoint point_of(const Batch& batch, const ModeTime* mode) {
   BreakEvenPoint p{.file = batch.report->file, .batch = batch.batch, .reference = batch.fp32->step};
   if (batch.fp32->device) p.busy = batch.fp32->device->busy.value;
   if (mode == nullptr) return p;
   p.seconds = mode->step;
-  p.speed = time_parts::ratio(p.reference.value, p.seconds.value);
+  p.speed.value = time_parts::ratio(p.reference.value, p.seconds.value);
+  if (p.speed.value) p.speed.provenance = mode->emulated || batch.fp32->emulated ? Provenance::emulated : Provenance::computed;
   if (mode->emulated) {
     p.verdict = AgainstFp32::emulated;
     return p;
@@ -72,8 +84,10 @@ BreakEvenPoint point_of(const Batch& batch, const ModeTime* mode) {
     p.verdict = AgainstFp32::invalid;
     return p;
   }
+  p.why = not_comparable(*mode, *batch.fp32);
+  if (!p.why.empty()) return p;
   const Number own = spread(p.seconds), other = spread(p.reference);
-  if (!p.speed || !own || !other) return p;
+  if (!p.speed.value || !own || !other) return p;
   p.noise = std::hypot(*own, *other);
   const double gained = *p.reference.value - *p.seconds.value;
   p.verdict = std::abs(gained) <= noise_factor * *p.noise ? AgainstFp32::undecided : gained > 0.0 ? AgainstFp32::faster : AgainstFp32::slower;
@@ -82,26 +96,40 @@ BreakEvenPoint point_of(const Batch& batch, const ModeTime* mode) {
 
 double lost(const BreakEvenPoint& p) { return *p.seconds.value - *p.reference.value; }
 
-/// The first pair of neighbours between which the medians change from slower to faster, both sides of it decided somewhere.
+/// Between two decided points: where the medians first change sides, by the straight line through both differences.
+double crossing_batch(const std::vector<BreakEvenPoint>& points, std::size_t from, std::size_t to) {
+  const bool slower_first = lost(points[from]) > 0.0;
+  std::size_t i = from + 1;
+  while (i < to && (lost(points[i]) > 0.0) == slower_first) ++i;
+  const BreakEvenPoint &a = points[i - 1], &b = points[i];
+  return static_cast<double>(a.batch) + lost(a) / (lost(a) - lost(b)) * static_cast<double>(b.batch - a.batch);
+}
+
+/// Every change of sides between points that are decided; those within the noise lie inside a range.
 void infer(BreakEvenMode& mode) {
-  const std::vector<BreakEvenPoint>& all = mode.points;
-  const auto usable = [](const BreakEvenPoint& p) { return p.verdict == AgainstFp32::faster || p.verdict == AgainstFp32::slower || p.verdict == AgainstFp32::undecided; };
+  const auto decided = [](const BreakEvenPoint& p) { return p.verdict == AgainstFp32::faster || p.verdict == AgainstFp32::slower; };
   std::vector<BreakEvenPoint> points;
-  std::copy_if(all.begin(), all.end(), std::back_inserter(points), usable);
-  for (std::size_t i = 1; i < points.size(); ++i) {
-    if (!(lost(points[i - 1]) > 0.0) || lost(points[i]) > 0.0) continue;
-    std::size_t below = i, above = i;
-    while (below > 0 && points[below - 1].verdict != AgainstFp32::slower) --below;
-    while (above < points.size() && points[above].verdict != AgainstFp32::faster) ++above;
-    if (below == 0 || above == points.size()) continue;
-    const BreakEvenPoint &a = points[i - 1], &b = points[i];
-    const double share = lost(a) / (lost(a) - lost(b));
-    mode.batch.value = static_cast<double>(a.batch) + share * static_cast<double>(b.batch - a.batch);
-    mode.batch.low = static_cast<double>(points[below - 1].batch);
-    mode.batch.high = static_cast<double>(points[above].batch);
-    mode.batch.provenance = Provenance::inferred;
-    return;
+  std::copy_if(mode.points.begin(), mode.points.end(), std::back_inserter(points), [&](const BreakEvenPoint& p) { return decided(p) || p.verdict == AgainstFp32::undecided; });
+  std::optional<std::size_t> last;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (!decided(points[i])) continue;
+    if (last && points[*last].verdict != points[i].verdict) {
+      BreakEvenCrossing crossing{.batch = {}, .to = points[i].verdict};
+      crossing.batch.value = crossing_batch(points, *last, i);
+      crossing.batch.low = static_cast<double>(points[*last].batch);
+      crossing.batch.high = static_cast<double>(points[i].batch);
+      crossing.batch.provenance = Provenance::inferred;
+      mode.crossings.push_back(crossing);
+    }
+    last = i;
   }
+  if (mode.crossings.size() == 1 && mode.crossings.front().to == AgainstFp32::faster) mode.batch = mode.crossings.front().batch;
+}
+
+/// "at ~12 it becomes faster (slower at 8, faster at 16)"
+std::string words(const BreakEvenCrossing& c) {
+  const bool gains = c.to == AgainstFp32::faster;
+  return fmt::format("at ~{:.0f} it becomes {} ({} at {:.0f}, {} at {:.0f})", *c.batch.value, name(c.to), gains ? "slower" : "faster", *c.batch.low, name(c.to), *c.batch.high);
 }
 
 std::string words(const BreakEvenMode& mode) {
@@ -110,15 +138,36 @@ std::string words(const BreakEvenMode& mode) {
   const auto span = fmt::format("{} to {}", points.front().batch, points.back().batch);
   if (mode.batch.value)
     return fmt::format("break-even at batch ~{:.0f}, by interpolation: slower than fp32 at {:.0f}, faster at {:.0f}", *mode.batch.value, *mode.batch.low, *mode.batch.high);
+  if (!mode.crossings.empty()) {
+    std::vector<std::string> list;
+    for (const BreakEvenCrossing& c : mode.crossings) list.push_back(words(c));
+    if (list.size() == 1) return fmt::format("no batch from which on it is faster than fp32, but one from which on it is not, by interpolation: {}", list.front());
+    return fmt::format("there is no single break-even, from {} it changes sides {} times, by interpolation: {}", span, list.size(), fmt::join(list, ", "));
+  }
   if (all(AgainstFp32::emulated)) return "emulated on this processor: from its times no break-even is inferred";
   if (all(AgainstFp32::faster)) return fmt::format("faster than fp32 at every batch from {}: a break-even lies below", span);
   if (all(AgainstFp32::slower)) return fmt::format("slower than fp32 at every batch from {}: a break-even, if there is one, lies above", span);
   return fmt::format("undecided: from {} no change from slower to faster stands out of twice the noise", span);
 }
 
+/// "batch 8 to 64", with the micro-batches of which it is made where all have as many.
+std::string title(const std::vector<Batch>& batches) {
+  const RunRecord& first = batches.front().fp32->run;
+  const bool alike = std::all_of(batches.begin(), batches.end(), [&](const Batch& b) { return b.fp32->run.micro_batches.value_or(1) == first.micro_batches.value_or(1); });
+  RunRecord run = first;
+  run.batch.reset();
+  run.micro_batches.reset();
+  return fmt::format("{}, batches {} to {}{}", time_parts::experiment_text(run), batches.front().batch, batches.back().batch,
+                     alike && first.micro_batches.value_or(1) > 1 ? fmt::format(" in {} micro-batches", *first.micro_batches) : "");
+}
+
 void add_launch_bound(BreakEvenMode& mode) {
-  for (const BreakEvenPoint& p : mode.points)
-    if (p.verdict != AgainstFp32::faster && p.verdict != AgainstFp32::emulated && p.busy && *p.busy < launch_bound_below) mode.launch_bound_up_to = p.batch;
+  // From the smallest batch on: what lies beyond one that is not so, or not known, says nothing of those before it.
+  for (const BreakEvenPoint& p : mode.points) {
+    const bool no_gain = p.verdict == AgainstFp32::slower || p.verdict == AgainstFp32::undecided;
+    if (!no_gain || !p.busy || *p.busy >= launch_bound_below) return;
+    mode.launch_bound_up_to = p.batch;
+  }
 }
 
 }  // namespace
@@ -143,7 +192,7 @@ std::string_view name(AgainstFp32 value) {
 
 BreakEven break_even(const std::vector<TimeReport>& reports) {
   const std::vector<Batch> batches = sorted(reports);
-  BreakEven result{.experiment = batches.front().report->experiment, .device = batches.front().fp32->run.device};
+  BreakEven result{.experiment = title(batches), .device = batches.front().fp32->run.device};
   std::vector<std::string> names;
   for (const Batch& b : batches)
     for (const ModeTime& m : b.report->modes)
@@ -161,6 +210,11 @@ BreakEven break_even(const std::vector<TimeReport>& reports) {
   for (const Batch& b : batches)
     for (const ModeTime& m : b.report->modes)
       if (!m.invalid.empty()) result.notes.push_back(fmt::format("{} at batch {}: {}", m.run.mode, b.batch, m.invalid));
+  for (const BreakEvenMode& mode : result.modes)
+    for (const BreakEvenPoint& p : mode.points)
+      if (!p.why.empty()) result.notes.push_back(fmt::format("{} at batch {}: {}", mode.mode, p.batch, p.why));
+  const bool recorded = std::any_of(batches.begin(), batches.end(), [](const Batch& b) { return b.fp32->step_from == StepSource::recorded_steps; });
+  if (recorded) result.notes.push_back("steps without a timing phase were timed while they were recorded");
   return result;
 }
 

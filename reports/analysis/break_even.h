@@ -4,9 +4,11 @@
 // noise, which is the root of the sum of the squares of both spreads; a spread is the distance of the quartiles ÷ 1.349, the standard
 // deviation of a normal distribution.
 //
-// Between two neighbouring batches at which the median changes from slower to faster, the break-even is where the straight line through
-// both differences crosses zero: step times grow about linearly with the batch. It is *inferred*. Its range goes from the greatest batch
-// below it at which the mode is slower to the least one above it at which it is faster; without either there is no break-even.
+// Between two batches that are decided one way and the other, with none but undecided ones in between, the mode changes sides: a crossing.
+// It is where the straight line through the differences of the two neighbours between which the median changes sign crosses zero: step
+// times grow about linearly with the batch. It is *inferred*, and its range goes from the one decided batch to the other. Where there is
+// one crossing, from slower to faster, it is the break-even: the lower end of its range is the greatest batch at which the mode is slower.
+// Several crossings are listed, and none of them is the break-even.
 #pragma once
 
 #include <optional>
@@ -20,21 +22,31 @@ namespace ulpscope::reports {
 enum class AgainstFp32 : std::uint8_t { faster, slower, undecided, emulated, invalid, unknown };
 std::string_view name(AgainstFp32 value);
 
+/// Steps of a mode whose spread is taken for its noise, at least.
+inline constexpr std::int64_t fewest_steps = 5;
+
 struct BreakEvenPoint {
   std::string file{};
   std::int64_t batch = 0;   ///< examples of a step: batch x micro-batches
   Figure reference{};       ///< seconds of fp32's step
   Figure seconds{};         ///< of this mode's
-  Number speed{};           ///< reference ÷ seconds
+  Figure speed{};           ///< reference ÷ seconds; emulated where one of them is
   Number noise{};           ///< seconds
   AgainstFp32 verdict = AgainstFp32::unknown;
+  std::string why{};        ///< it is unknown although there are two times
   Number busy{};            ///< share of the fp32 step with a kernel at work on the GPU; unknown without a trace
+};
+
+struct BreakEvenCrossing {
+  Figure batch{};                           ///< inferred; low and high are batches that were measured
+  AgainstFp32 to = AgainstFp32::unknown;    ///< what the mode is from there on: faster or slower
 };
 
 struct BreakEvenMode {
   std::string mode{};
   std::vector<BreakEvenPoint> points{};   ///< by batch
-  Figure batch{};                         ///< inferred; low and high are batches that were measured
+  std::vector<BreakEvenCrossing> crossings{};   ///< by batch
+  Figure batch{};                         ///< of the one crossing there is, if it is to faster
   std::string text{};                     ///< what can be said, in words
   /// Greatest batch at which the mode is not faster and the GPU waits for launches: there is no reason of speed to leave fp32 or tf32.
   std::optional<std::int64_t> launch_bound_up_to{};

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "reports/analysis/sums.h"
 #include "reports/analysis/time.h"
 #include "reports/hardware/support.h"
 #include "reports/hardware/table.h"
@@ -32,20 +33,30 @@ Share fit(std::vector<double> values, double greatest) {
   return share;
 }
 
+/// Of one or two runs there is no range: the assumed one, in proportion.
+Share fit_launch(std::vector<double> seconds, const Spread& assumed) {
+  Share share = fit(std::move(seconds), 1.0);
+  if (share.samples >= least_samples) return share;
+  const double likely = share.spread.likely;
+  share.spread = {assumed.low / assumed.likely * likely, likely, assumed.high / assumed.likely * likely};
+  share.error.reset();
+  return share;
+}
+
 /// The least launch cost that makes the launches add up to the step, by bisection: the sum grows with it.
 Number launch_cost(const ModeTime& mode) {
   if (!mode.step.value || mode.untimed > 0 || mode.nodes.empty()) return std::nullopt;
-  struct Timed {
+  struct Row {
     double calls, seconds;
   };
-  std::vector<Timed> timed;
+  std::vector<Row> timed;
   for (const NodeTime& row : mode.nodes) {
     if (!row.seconds.value || !row.calls || *row.calls <= 0.0) return std::nullopt;
     timed.push_back({*row.calls, *row.seconds.value / *row.calls});
   }
   const auto sum = [&](double launch) {
     double all = 0.0;
-    for (const Timed& t : timed) all += t.calls * std::max(t.seconds, launch);
+    for (const Row& t : timed) all += t.calls * std::max(t.seconds, launch);
     return all;
   };
   double low = 0.0, high = *mode.step.value;
@@ -57,19 +68,62 @@ Number launch_cost(const ModeTime& mode) {
   return low;
 }
 
-void add_samples(MeasuredRun& measured, const ModeTime& mode) {
+/// A launch that was timed.
+struct Timed {
+  MeasuredRun::Sample sample{};
+  double kernel_seconds = 0.0;  ///< of one kernel of it
+  bool tiny = false;            ///< its work is too little to fill a launch
+};
+
+std::vector<Timed> timed_launches(const MeasuredRun& measured, const ModeTime& mode) {
   std::map<NodeId, PlannedLaunch> launches;
   for (PlannedLaunch& launch : planned_launches(measured.plan)) launches.emplace(launch.lead, std::move(launch));
+  Attainable shares = assumed(measured.gpu);
+  const double least_launch = shares.launch.spread.low;
+  shares.launch.spread = {};
+  std::vector<Timed> all;
   for (const NodeTime& row : mode.nodes) {
-    if (!row.node || !row.seconds.value || !row.calls || *row.calls <= 0.0 || *row.seconds.value <= 0.0) continue;
+    if (!row.node || !row.seconds.value || !row.calls || *row.calls <= 0.0 || *row.seconds.value <= 0.0 || row.faster_than_peak) continue;
     const auto launch = launches.find(*row.node);
     if (launch == launches.end() || !launch->second.complete) continue;
     const auto work = work_on(launch->second, measured.gpu);
     const Number ideal = work ? ideal_seconds(*work, measured.gpu) : std::nullopt;
     if (!ideal || *ideal <= 0.0) continue;
     const WorkClass product = work->product == WorkClass::memory ? WorkClass::fp32_products : work->product;
-    measured.samples.push_back({limited_by_products(*work, measured.gpu) ? product : WorkClass::memory, size_of(*ideal), *ideal * *row.calls / *row.seconds.value});
+    all.push_back({{limited_by_products(*work, measured.gpu) ? product : WorkClass::memory, size_of(*ideal), *ideal * *row.calls / *row.seconds.value},
+                   *row.seconds.value / std::max(*row.calls, row.kernels.value_or(*row.calls)),
+                   seconds_of(*work, measured.gpu, shares).seconds.high < least_launch});
   }
+  return all;
+}
+
+void add_samples(MeasuredRun& measured, const ModeTime& mode) {
+  const std::vector<Timed> timed = timed_launches(measured, mode);
+  std::vector<double> tiny;
+  for (const Timed& t : timed)
+    if (t.tiny) tiny.push_back(t.kernel_seconds);
+  std::sort(tiny.begin(), tiny.end());
+  Number floor;
+  if (std::ssize(tiny) >= least_samples) floor = quantile(tiny, 0.5);
+  const double launch = floor ? *floor : measured.launch_seconds ? *measured.launch_seconds : assumed(measured.gpu).launch.spread.likely;
+  for (const Timed& t : timed) {
+    // Whatever too little work for a launch took: it was not the work.
+    if (t.tiny || t.kernel_seconds < floor_multiple * launch) ++measured.near_floor;
+    else measured.samples.push_back(t.sample);
+  }
+  if (!measured.launch_seconds) measured.launch_seconds = floor;
+}
+
+/// Why the times of this run are none of a GPU's; empty: they are.
+std::string no_times(const ModeTime& mode) {
+  const RunRecord& run = mode.run;
+  if (run.device_kind != "cuda") return "made on a CPU: it says nothing of a GPU";
+  if (run.time_provenance == Provenance::emulated) return "its device emulates the mode";
+  if (run.time_provenance == Provenance::unknown) return "it does not say whether its times were measured";
+  if (run.time_provenance != Provenance::measured) return fmt::format("its times are {}, not measured", name(run.time_provenance));
+  if (const std::string sums = sums_remark(run); !sums.empty()) return sums;
+  if (!mode.invalid.empty()) return fmt::format("its time is invalid: {}", mode.invalid);
+  return {};
 }
 
 }  // namespace
@@ -78,12 +132,8 @@ std::vector<MeasuredRun> measured_runs(const RunFileReader& reader, std::vector<
   std::vector<MeasuredRun> runs;
   for (const ModeTime& mode : time_report(reader).modes) {
     const auto without = [&](const std::string& why) { left_out.push_back(fmt::format("{}, {}: {}", reader.path(), mode.run.mode, why)); };
-    if (mode.run.device_kind != "cuda") {
-      without("made on a CPU: it says nothing of a GPU");
-      continue;
-    }
-    if (mode.run.time_provenance != Provenance::measured) {
-      without("its device emulates the mode");
+    if (const std::string why = no_times(mode); !why.empty()) {
+      without(why);
       continue;
     }
     const Gpu* gpu = gpu_table().of_device(mode.run.device);
@@ -92,10 +142,16 @@ std::vector<MeasuredRun> measured_runs(const RunFileReader& reader, std::vector<
       continue;
     }
     MeasuredRun measured{.file = reader.path(), .run = mode.run, .gpu = *gpu, .plan = time_parts::read_plan(reader, mode.run), .step_seconds = mode.step.value};
-    measured.launch_seconds = launch_cost(mode);
+    const auto impossible = std::count_if(mode.nodes.begin(), mode.nodes.end(), [](const NodeTime& row) { return row.faster_than_peak; });
+    if (impossible > 0) {
+      without(fmt::format("{} faster than the hardware can be in the plan's format: left out, and so is the step's time", impossible == 1 ? "a product is" : fmt::format("{} products are", impossible)));
+      measured.step_seconds.reset();
+    } else {
+      measured.launch_seconds = launch_cost(mode);
+    }
     add_samples(measured, mode);
-    if (!measured.step_seconds && measured.samples.empty()) without("nothing in it was timed");
-    else runs.push_back(std::move(measured));
+    if (measured.step_seconds || measured.launch_seconds || !measured.samples.empty()) runs.push_back(std::move(measured));
+    else if (impossible == 0) without("nothing in it was timed");
   }
   return runs;
 }
@@ -124,7 +180,7 @@ Attainable fitted(const Gpu& gpu, const std::vector<const MeasuredRun*>& runs) {
   };
   std::vector<double> found = values(true, of_launch);
   if (found.empty()) found = values(false, of_launch);
-  if (!found.empty()) all.launch = fit(std::move(found), 1.0);
+  if (!found.empty()) all.launch = fit_launch(std::move(found), all.launch.spread);
   return all;
 }
 

@@ -38,6 +38,7 @@ MendTrial trial_of(const MendRecord& record, const json& detail) {
   const json settings = document(record.settings_json);
   trial.cost = static_cast<int>(integer(detail, "cost"));
   trial.why = text(detail, "why");
+  trial.when = text(detail, "when");
   trial.ulpscope = text(settings, "ulpscope");
   trial.settings = text(settings, "frameworks");
   trial.targets = texts(detail, "targets");

@@ -22,6 +22,8 @@ struct MendTrial {
   bool minimal = false;                      ///< keep_fp32: without any of them the fault returns, and that was run
   std::vector<std::pair<std::string, std::string>> without{};   ///< a node, what came of leaving it out
   Count runs{};
+  std::string when{};                        ///< it was tried, UTC; empty: it was not, or an older program did
+  bool earlier = false;                      ///< of whoever asked: an earlier mend tried it, not the one that is told about
 };
 
 struct MendsOfRun {

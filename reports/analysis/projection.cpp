@@ -8,6 +8,7 @@
 #include <set>
 
 #include "kernels/error.h"
+#include "reports/analysis/sums.h"
 
 namespace ulpscope::reports {
 namespace {
@@ -23,7 +24,8 @@ Figure projected(double value, double low, double high) {
 
 double calls_of(const PlannedLaunch& launch, std::int64_t micro_batches) { return launch.phase == Phase::update ? 1.0 : static_cast<double>(micro_batches); }
 
-/// Greatest batch whose peak fits: doubled until it does not, then halved in between. The peak grows with the batch.
+/// Greatest batch whose peak fits: doubled until it does not, then halved in between. The peak grows with the batch. That there is no plan
+/// at a batch does not say that it would not fit: nothing is said then.
 void find_batch(ModeProjection& mode, const PlannedMode& planned, const Gpu& gpu, const ProjectionInput& input) {
   if (!input.peak_at || !planned.batch || gpu.memory_gb <= 0.0) return;
   const double room = gpu.least_memory_bytes() - context_bytes.high;
@@ -33,19 +35,23 @@ void find_batch(ModeProjection& mode, const PlannedMode& planned, const Gpu& gpu
   };
   if (!fits(*planned.batch)) return;
   std::int64_t good = 0, bad = 1;
-  for (std::optional<bool> one = fits(bad); one && *one; one = fits(bad)) {
+  for (;;) {
+    const std::optional<bool> one = fits(bad);
+    if (!one) return;
+    if (!*one) break;
     good = bad;
-    bad *= 2;
-    if (bad > most_batch) {
+    if (good >= input.most_batch) {
       mode.batch_capped = true;
       mode.largest_batch = good;
       return;
     }
+    bad = bad > input.most_batch / 2 ? input.most_batch : 2 * bad;
   }
   while (bad - good > 1) {
     const std::int64_t middle = good + (bad - good) / 2;
     const std::optional<bool> one = fits(middle);
-    (one && *one ? good : bad) = middle;
+    if (!one) return;
+    (*one ? good : bad) = middle;
   }
   mode.largest_batch = good;
 }
@@ -85,7 +91,7 @@ std::vector<PlannedMode> planned_modes(const RunFileReader& reader, const std::v
   std::vector<std::string> names;
   for (const RunRecord& run : reader.runs()) {
     if (trials.contains(run.id) || !run.plan || std::find(names.begin(), names.end(), run.mode) != names.end()) continue;
-    PlannedMode planned{.mode = run.mode, .micro_batches = run.micro_batches.value_or(1), .batch = run.batch, .parameters = run.parameters};
+    PlannedMode planned{.mode = run.mode, .micro_batches = run.micro_batches.value_or(1), .batch = run.batch, .parameters = run.parameters, .remark = sums_remark(run)};
     for (const MemoryRecord& row : reader.memory(run.id, MemoryKind::predicted))
       if (row.total_bytes) planned.peak_bytes = row.total_bytes;
     planned.plan = time_parts::read_plan(reader, run);
@@ -122,6 +128,8 @@ ModeProjection project_mode(const PlannedMode& planned, const Gpu& gpu, const At
       likely += calls * seconds.seconds.likely;
       high += calls * seconds.seconds.high;
       limited[static_cast<std::size_t>(seconds.limit)] += calls * seconds.seconds.likely;
+      mode.limited_launches[static_cast<std::size_t>(seconds.limit)] += static_cast<std::int64_t>(calls);
+      if (seconds.limit != Limit::launch) mode.carried[static_cast<std::size_t>(seconds.work)][static_cast<std::size_t>(seconds.size)] += calls * seconds.seconds.likely;
     }
     mode.nodes.push_back(std::move(node));
   }
@@ -144,10 +152,13 @@ ModeProjection project_mode(const PlannedMode& planned, const Gpu& gpu, const At
 Projection project(const ProjectionInput& input, const std::vector<std::pair<std::string, Gpu>>& asked, const std::vector<MeasuredRun>& measured) {
   Projection out{.file = input.file, .experiment = input.experiment, .plan_from = input.plan_from, .notes = input.notes};
   if (!input.modes.empty()) out.batch = input.modes.front().batch;
+  for (const PlannedMode& planned : input.modes)
+    if (!planned.remark.empty()) out.notes.push_back(fmt::format("{}: in {} {}; projected are the GPUs' own products", planned.mode, input.file, planned.remark));
   std::vector<const MeasuredRun*> runs;
   for (const MeasuredRun& run : measured) {
     runs.push_back(&run);
-    out.calibrated_by.push_back(fmt::format("{}, {} on {}: {} launches", run.file, run.run.mode, run.gpu.name, run.samples.size()));
+    out.calibrated_by.push_back(fmt::format("{}, {} on {}: {} launch{}{}", run.file, run.run.mode, run.gpu.name, run.samples.size(), run.samples.size() == 1 ? "" : "es",
+                                            run.near_floor > 0 ? fmt::format(", and {} that take{} as long as any launch", run.near_floor, run.near_floor == 1 ? "s" : "") : ""));
   }
   for (const auto& [words, gpu] : asked) {
     GpuProjection there{.asked = words, .gpu = gpu, .attainable = fitted(gpu, runs)};

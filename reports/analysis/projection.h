@@ -10,6 +10,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,8 +22,6 @@
 namespace ulpscope::reports {
 
 inline constexpr Spread context_bytes{0.3e9, 0.5e9, 0.8e9};
-/// No batch above this is tried.
-inline constexpr std::int64_t most_batch = std::int64_t{1} << 20;
 
 /// The plan of one mode.
 struct PlannedMode {
@@ -33,6 +32,7 @@ struct PlannedMode {
   Count tokens{};       ///< of a step
   Count parameters{};
   Count peak_bytes{};   ///< of the plan, nothing observed
+  std::string remark{}; ///< of the run it was read from, where its products were not what a GPU's are (emulated sums)
 };
 
 struct ProjectionInput {
@@ -40,8 +40,9 @@ struct ProjectionInput {
   std::string experiment{};
   std::string plan_from{};              ///< "the plan in gpt.ulp", "planned now"
   std::vector<PlannedMode> modes{};
-  /// Peak bytes of the plan at another batch; nothing if there is no such plan. Empty: it cannot be planned again.
+  /// Peak bytes of the plan at another batch; nothing if it is not known. Empty: it cannot be planned again.
   std::function<Count(const std::string& mode, std::int64_t batch)> peak_at{};
+  std::int64_t most_batch = std::numeric_limits<std::int64_t>::max();  ///< no greater one can be run: none is tried
   std::vector<std::string> notes{};
 };
 
@@ -68,13 +69,15 @@ struct ModeProjection {
   Figure speed{};              ///< fp32's step ÷ this one's; low … high with both at the same end of their range
   Figure tokens_per_second{};
   std::array<Number, 3> limited{};  ///< share of the likely step, by Limit
+  std::array<std::int64_t, 3> limited_launches{};  ///< launches in a step, by Limit
+  std::array<std::array<double, work_size_count>, work_class_count> carried{};  ///< likely seconds that rest on each share; the launch cost's are in `limited`
   std::int64_t launches = 0;   ///< in a step
   std::string no_time{};       ///< why the step is unknown
   Count plan_bytes{};
   Figure memory{};             ///< bytes, with the context's share
   Fits fits = Fits::unknown;
-  Count largest_batch{};       ///< that fits for certain; unknown: not planned again. 0: not even one
-  bool batch_capped = false;   ///< it may be greater: nothing above was tried
+  Count largest_batch{};       ///< that fits for certain; unknown: not planned at a batch that decides. 0: not even one
+  bool batch_capped = false;   ///< more would fit, but none above most_batch can be run
   std::vector<ProjectedLaunch> nodes{};  ///< by likely seconds, the greatest first
 };
 

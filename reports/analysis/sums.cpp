@@ -19,6 +19,11 @@ EmulatedSums emulated_sums(const RunRecord& run) {
   return sums;
 }
 
+std::string sums_remark(const RunRecord& run) {
+  const std::string unit = emulated_sums(run).unit;
+  return unit.empty() ? "" : fmt::format("products have the sums of {}'s matrix units, emulated: the run's times say nothing", unit);
+}
+
 std::vector<std::string> sampled_sums(const RunRecord& run) {
   std::vector<std::string> lines;
   const auto attributes = nlohmann::json::parse(run.attributes_json, nullptr, false);
@@ -29,11 +34,18 @@ std::vector<std::string> sampled_sums(const RunRecord& run) {
     return of.is_object() && of.contains(key) && of[key].is_number() ? fmt::format("{:.2g}", of[key].get<double>()) : std::string("unknown");
   };
   for (const auto& [unit, of] : sampled["units"].items()) {
-    const bool counted = of.is_object() && of.contains("elements") && of["elements"].is_number_integer();
-    lines.push_back(fmt::format("sampled: {}'s sums of {} elements of matmuls differ from plain ones by {} of their size (RMS), at most {}, biased by {} "
-                                "[computed]",
-                                unit, counted ? std::to_string(of["elements"].get<std::int64_t>()) : "an unknown number of", number(of, "rms"),
-                                number(of, "greatest"), number(of, "bias")));
+    const auto count = [&of = of](const char* key) -> Count {
+      if (!of.is_object() || !of.contains(key) || !of[key].is_number_integer()) return std::nullopt;
+      return of[key].get<std::int64_t>();
+    };
+    const Count elements = count("elements"), not_finite = count("not_finite");
+    std::string line = elements == 0 ? fmt::format("sampled: no element could be compared with {}'s sums", unit)
+                                     : fmt::format("sampled: {}'s sums of {} elements of matmuls differ from plain ones by {} of their size (RMS), at "
+                                                   "most {}, biased by {} [computed]",
+                                                   unit, elements ? std::to_string(*elements) : "an unknown number of", number(of, "rms"),
+                                                   number(of, "greatest"), number(of, "bias"));
+    if (not_finite.value_or(0) > 0) line += fmt::format("; {} more were not finite", *not_finite);
+    lines.push_back(std::move(line));
   }
   return lines;
 }

@@ -14,6 +14,8 @@ struct EmulatedSums {
   std::vector<std::string> words{};  ///< how many products, by which rule, what is assumed
 };
 EmulatedSums emulated_sums(const RunRecord& run);
+/// For whoever shows the run: "products have the sums of hopper's matrix units, emulated: its times say nothing". Empty: plain sums.
+std::string sums_remark(const RunRecord& run);
 
 /// What sampled elements say of units that the run did not compute with (attribute "sampled_sums"): a line for each.
 std::vector<std::string> sampled_sums(const RunRecord& run);

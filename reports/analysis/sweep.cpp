@@ -34,7 +34,7 @@ double flops(const SweepInput& in, std::int64_t size) {
 
 /// Why a time cannot be true; empty: it can.
 std::string why_invalid(const SweepInput::Timing& timing, const SweepTime& time) {
-  if (time.of_peak.value_or(0.0) > 1.02)   // the table of peaks holds to 1.2 %
+  if (time.of_peak.value_or(0.0) > peak_margin)
     return fmt::format("{:.4g} TFLOP/s is faster than the hardware ({:.4g})", time.tflops.value_or(0.0), time.tflops.value_or(0.0) / time.of_peak.value_or(1.0));
   const Number device = median(timing.device_seconds);
   if (device && time.seconds.value && std::abs(*device - *time.seconds.value) > clocks_apart * *time.seconds.value)
@@ -56,9 +56,9 @@ SweepTime time_of(const SweepInput& in, const SweepInput::Mode& mode, const Swee
   const bool is_given = timing.size == given.size;
   const double share = static_cast<double>(timing.size) / static_cast<double>(given.size);
   if (const Held held = sweep_parts::hold(timing.seconds, given, is_given ? 1.0 : share); held.rounds > 0) {
-    time.ratio = is_given ? Number(1.0) : held.ratio;
+    time.ratio = is_given ? 1.0 : held.ratio;
+    time.difference = is_given ? 0.0 : held.difference;
     time.noise = held.noise;
-    if (!is_given) time.difference = held.difference;
     time.verdict = sweep_parts::verdict(held);
   }
   if (is_given) time.verdict = SweepVerdict::given;

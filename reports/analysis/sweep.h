@@ -6,8 +6,11 @@
 //  * A greater size is *faster* if it takes less time than the given one although it does more work; a smaller one if it takes less
 //    than its share of the work. *Slower* is the mirror image. The differences are paired by round.
 //  * Noise is the greatest of: the spread of these differences, the spread of the differences between the two timings of the given size,
-//    and their median. Spread: 1.4826 × the median distance from the median, the standard deviation of a normal distribution.
-//  * Only a difference of more than twice the noise is claimed; everything else is *undecided*.
+//    and their median. Spread is the greater of 1.4826 × the median distance from the median, and the standard deviation without the tenth
+//    of the values (one at least) that lies farthest from the median: the first alone does not see a second cluster, as a load that comes
+//    and goes makes one.
+//  * A difference is claimed if it is more than twice the noise, and if in 90 % of the rounds the size lies on that side of *both* timings
+//    of the given size; everything else is *undecided*.
 //  * A mode that is carried out in software is *emulated*: nothing is claimed from its times. A time that cannot be true (faster than the
 //    hardware; clocks of host and device that disagree) is *invalid*.
 #pragma once
@@ -23,6 +26,8 @@ namespace ulpscope::reports {
 
 /// A difference is claimed above so many times the noise.
 inline constexpr double noise_factor = 2.0;
+/// Share of the rounds that have to say so, each of them twice.
+inline constexpr double least_agreement = 0.90;
 /// Rounds that a claim needs at least.
 inline constexpr std::int64_t least_rounds = 5;
 /// A time is invalid where the device's clock and the host's differ by more than this share of the host's.
@@ -70,8 +75,10 @@ struct SweepTime {
   Figure seconds{};      ///< median, spread, quartiles
   Number tflops{};       ///< achieved, 10^12 FLOP/s
   Number of_peak{};      ///< ÷ the device's peak in the format
-  Number ratio{};        ///< the given size's seconds ÷ these: paired, median
-  Number difference{};   ///< seconds beyond what is compared with (above); positive: faster. 0 where neither is the case
+  /// What is compared with (above) ÷ these seconds, and minus these: paired by round, medians. Above 1 and positive: faster; below 1 and
+  /// negative: slower; 1 and 0: neither, it takes no less than the given size's time and no more than its share of the work, or the reverse.
+  Number ratio{};
+  Number difference{};   ///< seconds
   Number noise{};        ///< seconds
   SweepVerdict verdict = SweepVerdict::unknown;
   std::string why{};     ///< of invalid and unknown

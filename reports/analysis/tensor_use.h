@@ -17,7 +17,8 @@ struct TensorEvidence {
   std::optional<double> seconds{};       ///< of device time, measured
   std::optional<double> plain_peak{};    ///< FLOP/s of the device in this format *without* tensor cores, at its greatest clock
   std::optional<double> tensor_peak{};   ///< … with them
-  bool has_tensor_cores = true;          ///< the device has them for this format
+  double margin = 1.0;                   ///< a rate is above a peak if it is above the peak times this: what both peaks are uncertain by
+  std::optional<bool> has_tensor_cores = true;  ///< the device has them for this format; nothing: it is not known
 };
 
 struct TensorUse {

@@ -8,6 +8,7 @@
 
 #include "kernels/error.h"
 #include "reports/analysis/statistics.h"
+#include "reports/analysis/sums.h"
 #include "reports/analysis/time_parts.h"
 
 namespace ulpscope::reports {
@@ -68,6 +69,7 @@ void add_doubts(ModeTime& mode) {
       mode.notes.push_back(fmt::format("nodes add up to more than the step: they were timed in {} sampled steps of the recorded phase, the step was not", mode.sampled_steps.value_or(0)));
     }
   }
+  if (std::string sums = sums_remark(mode.run); !sums.empty()) mode.notes.push_back(std::move(sums));
   if (mode.nodes_from == NodeSource::none)
     mode.notes.emplace_back("no times of nodes are in the file: it is an older one, or timing was off");
   else if (mode.untimed > 0)
@@ -79,15 +81,6 @@ void add_doubts(ModeTime& mode) {
 int mode_rank(const std::string& mode) {
   static const std::array<std::string, 8> order{"fp32", "tf32", "fp16", "bf16", "fp16+tf32", "bf16+tf32", "fp16_pure", "bf16_pure"};
   return static_cast<int>(std::find(order.begin(), order.end(), mode) - order.begin());
-}
-
-std::string experiment_text(const RunRecord& run) {
-  std::string words = fmt::format("{} on {}", run.model.empty() ? "a model" : run.model, run.data.empty() ? "no data" : run.data);
-  if (run.steps_planned) words += fmt::format(", {} steps", *run.steps_planned);
-  if (run.batch) words += fmt::format(", batch {}", *run.batch);
-  if (run.micro_batches && *run.micro_batches != 1) words += fmt::format(" × {} micro-batches", *run.micro_batches);
-  if (run.context && *run.context > 0) words += fmt::format(", context {}", *run.context);
-  return words;
 }
 
 /// One run of each mode on each device.
@@ -147,6 +140,19 @@ std::vector<std::string> recording_notes(const RunFileReader& reader) {
 
 }  // namespace
 
+namespace time_parts {
+
+std::string experiment_text(const RunRecord& run) {
+  std::string words = fmt::format("{} on {}", run.model.empty() ? "a model" : run.model, run.data.empty() ? "no data" : run.data);
+  if (run.steps_planned) words += fmt::format(", {} steps", *run.steps_planned);
+  if (run.batch) words += fmt::format(", batch {}", *run.batch);
+  if (run.micro_batches && *run.micro_batches != 1) words += fmt::format(" × {} micro-batches", *run.micro_batches);
+  if (run.context && *run.context > 0) words += fmt::format(", context {}", *run.context);
+  return words;
+}
+
+}  // namespace time_parts
+
 std::string_view name(TensorCores value) {
   switch (value) {
     case TensorCores::not_a_product:
@@ -169,7 +175,7 @@ std::string_view name(StepSource source) { return source == StepSource::timing_p
 TimeReport time_report(const RunFileReader& reader, const TimeOptions& options) {
   TimeReport report{.file = reader.path()};
   const std::vector<RunRecord> runs = chosen_runs(reader, options);
-  report.experiment = experiment_text(runs.front());
+  report.experiment = time_parts::experiment_text(runs.front());
   const std::vector<DeviceSample> samples = reader.device_samples();
   std::vector<Plan> plans;
   for (const RunRecord& run : runs) {

@@ -27,6 +27,7 @@
 #include "reports/analysis/figure.h"
 #include "reports/analysis/gpu_condition.h"
 #include "reports/analysis/time_category.h"
+#include "reports/analysis/time_peaks.h"
 #include "reports/run_file/reader.h"
 
 namespace ulpscope::reports {
@@ -155,6 +156,7 @@ struct ModeTime {
   StepSource step_from = StepSource::none;
   Figure device_step{};  ///< between events on the device
   std::string invalid{};  ///< why its times cannot be true; empty: nothing says so
+  std::optional<DevicePeaks> peaks{};  ///< of its GPU, at the clock it reported or was seen at; none: a CPU, or not in the table
   std::optional<GpuCondition> condition{};  ///< of the GPU while the step was timed; none: it was not asked, or did not answer
   NodeSource nodes_from = NodeSource::none;
   Count sampled_steps{};

@@ -18,11 +18,16 @@ bool in_16_bits(const std::string& format) { return format == "fp16" || format =
 
 /// k of the mode's narrowest product format.
 void set_factor(SpeedBound& bound, const ModeTime& reference, const std::string& format) {
-  const auto peaks = reference.run.device_kind == "cpu" ? std::nullopt : device_peaks(reference.run.device);
-  if (peaks) {
+  const auto& peaks = reference.peaks;
+  const std::optional<bool> hardware = peaks ? peaks->on_tensor_cores(format) : std::nullopt;
+  if (peaks && !hardware) {
+    bound.factor_from = fmt::format("unknown, as it is not known whether this device has hardware for {}", format);
+  } else if (peaks && *hardware && !peaks->of(format)) {
+    bound.factor_from = fmt::format("unknown, as this device's peak in {} is", format);
+  } else if (peaks) {
     // No hardware for the format: it runs at fp32's rate at best.
     bound.factor = figure(ratio(peaks->of(format).value_or(peaks->fp32), peaks->fp32), Provenance::computed);
-    bound.factor_from = fmt::format("this device's peak in {} by its peak in fp32{}", format, peaks->of(format) ? "" : ": it has no hardware for the format");
+    bound.factor_from = fmt::format("this device's peak in {} by its peak in fp32{}", format, *hardware ? "" : ": it has no hardware for the format");
   } else if (in_16_bits(format)) {
     bound.factor = figure(2.0, Provenance::computed);
     bound.factor_from = "half the bytes, as the device's peaks are not known";

@@ -78,6 +78,7 @@ Provenance shared(Provenance sum, Provenance part) { return sum == Provenance::u
 }  // namespace
 
 void add_nodes(ModeTime& mode, const Plan& plan, const RunFileReader& reader) {
+  if (mode.run.device_kind != "cpu") mode.peaks = device_peaks(mode.run, reader.machines(), reader.device_samples());
   std::map<NodeId, NodeTime> rows;
   for (const auto& [lead, members] : plan.launches) rows.emplace(lead, row_of(plan, lead));
   const std::vector<NodeTiming> timings = reader.node_timings(mode.run.id);
@@ -107,7 +108,7 @@ void add_nodes(ModeTime& mode, const Plan& plan, const RunFileReader& reader) {
 namespace {
 
 /// What the pipes' counters, or the rate, say.
-void judge_tensor_cores(NodeTime& row, const ModeTime& mode, const std::optional<DevicePeaks>& peaks, const Number& own_flops) {
+void judge_tensor_cores(NodeTime& row, const ModeTime& mode, const Number& own_flops) {
   if (!is_product(row.category)) {
     row.tensor_cores = TensorCores::not_a_product;
     return;
@@ -118,16 +119,18 @@ void judge_tensor_cores(NodeTime& row, const ModeTime& mode, const std::optional
     row.tensor_cores_why = "a processor has none";
     return;
   }
-  TensorEvidence evidence{.tensor_pipe = row.tensor_pipe, .flops = own_flops, .seconds = row.seconds.value};
-  if (peaks) {
+  TensorEvidence evidence{.tensor_pipe = row.tensor_pipe, .flops = own_flops, .seconds = row.seconds.value, .margin = peak_margin};
+  bool none = false;
+  if (mode.peaks) {
     // fp32's products run on tensor cores as tf32, if at all.
-    const Number on_cores = peaks->of(row.compute_format == "fp32" ? "tf32" : row.compute_format);
-    evidence.has_tensor_cores = on_cores.has_value();
-    evidence.plain_peak = product(Number(peaks->fp32), 1e12);
-    evidence.tensor_peak = product(on_cores, 1.02e12);   // the table holds to 1.2 %
+    const std::string format = row.compute_format == "fp32" ? "tf32" : row.compute_format;
+    evidence.has_tensor_cores = mode.peaks->on_tensor_cores(format);
+    evidence.plain_peak = product(Number(mode.peaks->fp32), 1e12);
+    evidence.tensor_peak = product(mode.peaks->of(format), 1e12);
+    none = mode.peaks->on_tensor_cores("fp16") == false;  // the first format that they took
   }
   const TensorUse use = tensor_use(evidence);
-  row.tensor_cores = use.answer == TensorAnswer::yes ? TensorCores::yes : use.answer == TensorAnswer::unknown ? TensorCores::unknown : peaks && !peaks->fp16 && !peaks->tf32 ? TensorCores::none : TensorCores::no;
+  row.tensor_cores = use.answer == TensorAnswer::yes ? TensorCores::yes : use.answer == TensorAnswer::unknown ? TensorCores::unknown : none ? TensorCores::none : TensorCores::no;
   row.tensor_cores_provenance = use.provenance;
   row.tensor_cores_why = use.why;
 }
@@ -135,7 +138,6 @@ void judge_tensor_cores(NodeTime& row, const ModeTime& mode, const std::optional
 }  // namespace
 
 void add_rates(ModeTime& mode, const Plan& plan) {
-  const auto peaks = mode.run.device_kind == "cpu" ? std::nullopt : device_peaks(mode.run.device);
   double product_seconds = 0.0, on_cores = 0.0, known = 0.0;
   for (NodeTime& row : mode.nodes) {
     const Number& seconds = row.seconds.value;
@@ -151,14 +153,14 @@ void add_rates(ModeTime& mode, const Plan& plan) {
       row.bytes = product(number(plan.bytes(*row.node)), row.calls);
       row.tflops = product(ratio(row.flops, seconds), 1e-12);
       row.gbps = product(ratio(row.bytes, seconds), 1e-9);
-      if (peaks && is_product(row.category)) {
-        row.of_peak = ratio(row.tflops, peaks->of(row.compute_format));
+      if (mode.peaks && is_product(row.category)) {
+        const Number peak = mode.peaks->of(row.compute_format);
+        row.of_peak = ratio(row.tflops, peak);
         const Number own = product(ratio(own_flops, seconds), 1e-12);
-        const Number peak = peaks->of(row.compute_format);
-        row.faster_than_peak = own && peak && *own > 1.02 * *peak;  // the table holds to 1.2 %
+        row.faster_than_peak = own && peak && *own > peak_margin * *peak;
       }
     }
-    judge_tensor_cores(row, mode, peaks, own_flops);
+    judge_tensor_cores(row, mode, own_flops);
     if (!is_product(row.category) || !seconds) continue;
     product_seconds += *seconds;
     if (row.tensor_cores == TensorCores::unknown) continue;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,9 @@ struct Plan {
 Plan read_plan(const RunFileReader& reader, const RunRecord& run);
 /// The same from the rows themselves.
 Plan plan_of(std::vector<NodeRecord> nodes, std::vector<TensorRecord> tensors, const std::vector<EdgeRecord>& edges);
+
+/// "gpt on text.txt, 200 steps, batch 8, context 64", as far as the run says it.
+std::string experiment_text(const RunRecord& run);
 
 /// Of a shape in a format; unknown for a format that is not known.
 Count tensor_bytes(const std::vector<std::int64_t>& shape, const std::string& format);

@@ -13,11 +13,11 @@ void TextExporter::write(const BreakEven& result, std::ostream& out) const {
   for (const BreakEvenMode& mode : result.modes)
     for (const BreakEvenPoint& p : mode.points)
       out << pad_left(fmt::format("{}", p.batch), 8) << "  " << pad_right(shorten(printable(mode.mode), 10), 10) << pad_left(p.reference.value ? seconds_text(*p.reference.value) : "unknown", 12)
-          << pad_left(p.seconds.value ? seconds_text(*p.seconds.value) : "unknown", 14) << pad_left(p.speed ? fmt::format("{:.2f} x", *p.speed) : "unknown", 9)
+          << pad_left(p.seconds.value ? seconds_text(*p.seconds.value) : "unknown", 14) << pad_left(p.speed.value ? fmt::format("{:.2f} x", *p.speed.value) : "unknown", 9)
           << pad_left(p.noise ? seconds_text(*p.noise) : "-", 11) << "  " << name(p.verdict) << '\n';
   out << '\n';
   for (const BreakEvenMode& mode : result.modes)
-    out << wrap(fmt::format("{}: {}{}.", printable(mode.mode), printable(mode.text), mode.batch.value ? " [inferred]" : ""), "");
+    out << wrap(fmt::format("{}: {}{}.", printable(mode.mode), printable(mode.text), !mode.crossings.empty() ? " [inferred]" : ""), "");
   for (const std::string& note : result.notes) out << wrap(printable(note) + ".", "  ");
   out << '\n' << wrap("Batch: examples of a step. Faster or slower: the medians differ by more than twice the noise. Between two batches the difference is taken to change in a straight line.", "");
 }

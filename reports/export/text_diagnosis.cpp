@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reports/analysis/sums.h"
 #include "reports/export/layout.h"
 #include "reports/export/numbers.h"
 #include "reports/export/text.h"
@@ -156,6 +157,7 @@ void run_lines(const RunDiagnosis& run, bool full, std::ostream& out) {
   if (!reasons.empty()) item(out, run.skipped > 0 ? "skips" : "scale", reasons);
   for (const std::string& knob : run.run.non_standard)
     item(out, "non-standard", knob.starts_with("inject") ? knob + " (there steps count from 0, here from 1)" : knob);
+  if (const std::string sums = sums_remark(run.run); !sums.empty()) item(out, "sums", sums);
   if (run.outcome != Outcome::fatal && run.outcome != Outcome::damaged) return healthy_lines(run, full, out);
   item(out, "observed", observed_text(run));
   std::size_t number = 0;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "reports/analysis/sums.h"
 #include "reports/export/layout.h"
 #include "reports/export/numbers.h"
 #include "reports/export/text.h"
@@ -28,6 +29,7 @@ void run_lines(const RunResult& run, std::ostream& out) {
   if (!run.run.message.empty()) out << wrap(printable(run.run.message), indent);
   if (const auto note = divergence_note(run)) out << wrap(printable(*note), indent);
   for (const std::string& knob : run.run.non_standard) out << wrap(printable(knob), indent + "non-standard: ");
+  if (const std::string sums = sums_remark(run.run); !sums.empty()) out << wrap(printable(sums), indent);
 }
 
 }  // namespace

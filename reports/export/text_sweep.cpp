@@ -67,7 +67,7 @@ void table(const Sweep& sweep, std::size_t begin, std::size_t end, std::ostream&
 void TextExporter::write(const Sweep& sweep, std::ostream& out) const {
   const std::string shape = fmt::format("{}[{}, {}] x [{}, {}]", sweep.batch > 1 ? fmt::format("{} times ", sweep.batch) : "", sweep.rows, sweep.inner, sweep.inner, sweep.columns);
   out << wrap(printable(fmt::format("{} ({}) of {}: {}, its {} around {}", sweep.node, sweep.operation, sweep.experiment, shape, name(sweep.dimension), sweep.given)), "");
-  out << wrap(printable(fmt::format("on {}{}", sweep.device, sweep.rounds ? fmt::format(", median of {} rounds", *sweep.rounds) : "")), "  ");
+  out << wrap(printable(fmt::format("on {}{}", sweep.device, sweep.rounds ? fmt::format(", median of {} round{}", *sweep.rounds, *sweep.rounds == 1 ? "" : "s") : "")), "  ");
   for (const SweepMode& mode : sweep.modes) out << wrap(printable(fmt::format("{}: {}, multiplied in {}", mode.mode, mode.formats, mode.compute_format)), "  ");
   for (std::size_t begin = 0; begin < sweep.modes.size(); begin += modes_in_a_block) {
     out << '\n';
@@ -81,12 +81,12 @@ void TextExporter::write(const Sweep& sweep, std::ostream& out) const {
     const bool open = std::any_of(sweep.sizes.begin(), sweep.sizes.end(), [&](const SweepSize& row) { return row.times[m].verdict == SweepVerdict::undecided; });
     for (const Sweep::Claim& claim : sweep.claims)
       if (claim.mode == mode.mode) out << wrap(fmt::format("{}: {} [{}].", printable(mode.mode), claim.text, name(claim.provenance)), "");
-    if (open) out << wrap(fmt::format("{}: {}undecided: no more than twice the noise apart.", printable(mode.mode), claims > 0 ? "other sizes are " : "all sizes are "), "");
+    if (open) out << wrap(fmt::format("{}: {}undecided: no more than twice the noise apart, or not so in nine rounds of ten.", printable(mode.mode), claims > 0 ? "other sizes are " : "all sizes are "), "");
   }
   for (const std::string& note : sweep.notes) out << wrap(printable(note) + ".", "  ");
   out << '\n'
       << wrap("The product alone, its operands where they were before. +: takes less time than the given size, or than its share of it where it is smaller; -: the reverse; !: cannot be true. "
-              "Both only above twice the noise of this timing.",
+              "Both only above twice the noise of this timing, and in nine rounds of ten.",
               "");
 }
 

@@ -66,6 +66,7 @@ void condition_rows(const Modes& modes, std::ostream& out) {
     row_of(out, label, modes, [&](const ModeTime& m) { return m.condition ? text(*m.condition) : std::string("unknown"); });
   };
   const auto number = [](const Number& value, const char* unit) { return value ? fmt::format("{:.0f} {}", *value, unit) : std::string("unknown"); };
+  with("GPU seen while", [](const GpuCondition& c) { return c.phase == "timing" ? std::string("timed") : c.phase == "training" ? std::string("recorded") : std::string("unknown"); });
   with("GPU clock", [&](const GpuCondition& c) { return number(c.core_clock_mhz.value, "MHz"); });
   with("  at least", [&](const GpuCondition& c) { return number(c.core_clock_mhz.low, "MHz"); });
   with("  held down", [](const GpuCondition& c) { return percent_cell(c.slowed.value); });

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "reports/analysis/sums.h"
 #include "reports/export/csv.h"
 #include "reports/export/json.h"
 #include "reports/export/numbers.h"
@@ -94,6 +95,7 @@ json run_json(const RunDiagnosis& r) {
           {"not_materialised", optional(r.not_materialised)},
           {"not_observed", optional(r.not_observed)},
           {"non_standard", r.run.non_standard},
+          {"sums", sums_remark(r.run).empty() ? json(nullptr) : json(sums_remark(r.run))},
           {"causes", std::move(causes)},
           {"layers", std::move(layers)},
           {"watch", std::move(watch)},

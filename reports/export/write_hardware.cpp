@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "reports/export/layout.h"
@@ -18,45 +20,67 @@ std::string mark(const Gpu& gpu, const std::string& key) {
   return gpu.derived.contains(key) ? "~" : "";
 }
 
+/// A digit after the point; below 1 three that count.
 std::string short_number(double value) {
+  if (value < 1.0) return fmt::format("{:.3g}", value);
   std::string text = fmt::format("{:.1f}", value);
   return text.ends_with(".0") ? text.substr(0, text.size() - 2) : text;
 }
 
-/// unknown: what stands for a figure that is not known.
-std::string figure_text(const Gpu& gpu, const std::string& key, const Number& value, const char* unknown) {
-  return value ? short_number(*value) + mark(gpu, key) : unknown;
+/// In so many columns, with fewer digits if need be: "85.9M", "2e-4".
+std::string number_in(double value, std::size_t room) {
+  std::vector<std::string> forms{short_number(value)};
+  if (value < 1.0) {
+    const double exponent = std::floor(std::log10(std::max(value, 1e-9)));
+    for (const int digits : {2, 1}) forms.push_back(fmt::format("{:.{}g}", value, digits));
+    forms.push_back(fmt::format("{:.0f}e{:.0f}", value / std::pow(10.0, exponent), exponent));
+  } else {
+    forms.push_back(fmt::format("{:.0f}", value));
+    for (const auto& [unit, letter] : {std::pair(1e3, 'k'), std::pair(1e6, 'M')})
+      for (const int digits : {1, 0}) forms.push_back(fmt::format("{:.{}f}{}", value / unit, digits, letter));
+  }
+  for (const std::string& form : forms)
+    if (form.size() <= room) return form;
+  return forms.back();
+}
+
+/// A blank, at least, and the figure: `width` columns. unknown: what stands for a figure that is not known.
+std::string figure_cell(const Gpu& gpu, const std::string& key, const Number& value, const char* unknown, std::size_t width) {
+  const std::string sign = mark(gpu, key);
+  return pad_left(value ? number_in(*value, width - 1 - sign.size()) + sign : unknown, width);
 }
 
 Number size(double value) { return value > 0.0 ? Number(value) : std::nullopt; }
 
-std::string peak_text(const Gpu& gpu, Rate rate) {
-  return figure_text(gpu, rates()[static_cast<std::size_t>(rate)].key, gpu.peak_of(rate), gpu.present && gpu.sources.empty() && rate != Rate::fp32 ? "?" : "-");
+/// Without a rate: whether there is hardware for it, as its compute capability says.
+std::string peak_cell(const Gpu& gpu, Rate rate, std::size_t width) {
+  const char* key = rates()[static_cast<std::size_t>(rate)].key;
+  const bool there = product_support(gpu, rate == Rate::fp16_sums_fp16 ? "fp16" : key).support == Support::native;
+  return figure_cell(gpu, key, gpu.peak_of(rate), there ? "?" : "-", width);
 }
 
 std::string row(const Gpu& gpu) {
   std::string line = pad_right(shorten(printable(gpu.name), 14), 14);
-  const auto cell = [&](const std::string& text, std::size_t width) { line += pad_left(text, width); };
-  cell(capability_text(gpu.capability), 5);
-  cell(gpu.sms > 0 ? fmt::format("{}", gpu.sms) : "?", 4);
-  cell(figure_text(gpu, "memory_gb", size(gpu.memory_gb), "?"), 5);
-  cell(figure_text(gpu, "bandwidth_gbs", gpu.bandwidth_gbs, "?"), 6);
-  cell(peak_text(gpu, Rate::fp32), 6);
-  cell(peak_text(gpu, Rate::tf32), 6);
-  cell(peak_text(gpu, Rate::fp16), 7);
-  cell(peak_text(gpu, Rate::fp16_sums_fp16), 8);
-  cell(peak_text(gpu, Rate::bf16), 7);
-  cell(peak_text(gpu, Rate::fp8), 6);
-  cell(figure_text(gpu, "power_w", gpu.power_w, "?"), 6);
+  line += pad_left(capability_text(gpu.capability), 5);
+  line += pad_left(gpu.sms > 0 ? fmt::format("{}", gpu.sms) : "?", 5);
+  line += figure_cell(gpu, "memory_gb", size(gpu.memory_gb), "?", 5);
+  line += figure_cell(gpu, "bandwidth_gbs", gpu.bandwidth_gbs, "?", 6);
+  line += peak_cell(gpu, Rate::fp32, 6);
+  line += peak_cell(gpu, Rate::tf32, 6);
+  line += peak_cell(gpu, Rate::fp16, 6);
+  line += peak_cell(gpu, Rate::fp16_sums_fp16, 8);
+  line += peak_cell(gpu, Rate::bf16, 7);
+  line += peak_cell(gpu, Rate::fp8, 6);
+  line += figure_cell(gpu, "power_w", gpu.power_w, "?", 6);
   return line + "\n";
 }
 
 constexpr const char* head =
-    "                                     TFLOP/s, dense\n"
-    "GPU              cc SMs   GB  GB/s  fp32  tf32   fp16 fp16/16   bf16   fp8     W\n";
+    "                                      TFLOP/s, dense\n"
+    "GPU              cc  SMs   GB  GB/s  fp32  tf32  fp16 fp16/16   bf16   fp8     W\n";
 
 void item(std::ostream& out, std::string_view label, const std::string& text) {
-  if (!text.empty()) out << wrap(printable(text), "  " + pad_right(label, 17));
+  if (!text.empty()) out << in_lines(text, "  " + pad_right(label, 17));
 }
 
 /// "  312" or "  312 (derived: …)".
@@ -73,7 +97,7 @@ std::string rate_text(const Gpu& gpu, const RateInfo& info) {
   if (!gpu.peak[i]) return "";
   std::string text = with_why(gpu, info.key, gpu.peak[i], "TFLOP/s");
   if (const Number computed = gpu.computed_peak(info.rate); computed && gpu.sms > 0)
-    text += fmt::format("; {} SMs x {:g} x 2 x {:g} MHz = {}", gpu.sms, *gpu.fma[i], info.matrix_units ? gpu.tensor_mhz.value_or(gpu.boost_mhz) : gpu.boost_mhz, short_number(*computed));
+    text += fmt::format("; {} SMs x {} x 2 x {:.6g} MHz = {}", gpu.sms, *gpu.fma[i], info.matrix_units ? gpu.tensor_mhz.value_or(gpu.boost_mhz) : gpu.boost_mhz, short_number(*computed));
   if (gpu.attainable[i]) text += fmt::format("; {} reached by others", short_number(*gpu.attainable[i]));
   return text;
 }
@@ -122,26 +146,42 @@ json gpu_json(const Gpu& gpu) {
 
 }  // namespace
 
+std::string in_lines(std::string_view text, std::string_view before) {
+  const std::size_t width = 80 - columns(before);
+  std::string broken;
+  std::size_t used = 0;  // columns of the word so far
+  for (const char c : printable(text)) {
+    const bool starts = (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+    if (starts && used == width) {
+      broken += ' ';
+      used = 0;
+    }
+    broken += c;
+    used = c == ' ' ? 0 : used + (starts ? 1 : 0);
+  }
+  return wrap(broken, before);
+}
+
 void write_gpus_text(const std::vector<Gpu>& gpus, const std::vector<Gpu>& here, std::ostream& out) {
   out << head;
   for (const Gpu& gpu : here) out << row(gpu);
   if (!here.empty()) out << "  of this machine, as reported, above; the table:\n";
   for (const Gpu& gpu : gpus) out << row(gpu);
-  out << wrapped("fp16 and bf16 with fp32 sums, fp16/16 with fp16 sums; - no hardware for it; ? unverified; ~ derived. "
+  out << wrapped("fp16 and bf16 with fp32 sums, fp16/16 with fp16 sums; - no hardware for it; ? unverified or not known; ~ derived. "
                  "One in full, with its sources: ulpscope hardware NAME", "")
       << "\n";
 }
 
 void write_gpu_text(const Gpu& gpu, std::ostream& out) {
-  out << printable(gpu.name) << (gpu.architecture.empty() ? "" : fmt::format(", {}", printable(gpu.architecture)))
-      << fmt::format(", compute capability {}{}\n", capability_text(gpu.capability), gpu.present ? ", of this machine" : "");
+  out << in_lines(fmt::format("{}{}, compute capability {}{}", gpu.name, gpu.architecture.empty() ? "" : ", " + gpu.architecture, capability_text(gpu.capability),
+                              gpu.present ? ", of this machine" : ""), "");
   item(out, "SMs", gpu.sms > 0 ? fmt::format("{}", gpu.sms) : "unknown");
   item(out, "boost clock", with_why(gpu, "boost_mhz", size(gpu.boost_mhz), "MHz"));
   item(out, "matrix units", with_why(gpu, "tensor_mhz", gpu.tensor_mhz, "MHz"));
   item(out, "memory", with_why(gpu, "memory_gb", size(gpu.memory_gb), "GB (10^9 bytes)"));
   if (gpu.memory_bytes) item(out, "", fmt::format("{} bytes as its driver reports it", *gpu.memory_bytes));
   item(out, "bandwidth", with_why(gpu, "bandwidth_gbs", gpu.bandwidth_gbs, "GB/s"));
-  item(out, "L2", with_why(gpu, "l2_mb", gpu.l2_mb, "MB"));
+  item(out, "L2", with_why(gpu, "l2_mb", gpu.l2_mb, "MiB"));
   item(out, "power", with_why(gpu, "power_w", gpu.power_w, "W"));
   out << "peaks, dense\n";
   for (const RateInfo& info : rates()) item(out, info.label, rate_text(gpu, info));
@@ -163,7 +203,7 @@ void write_gpus_json(const std::vector<Gpu>& gpus, const std::vector<Gpu>& here,
   for (const Gpu& gpu : here) present.push_back(gpu_json(gpu));
   const json document = {{"kind", "ulpscope hardware"},
                          {"version", 1},
-                         {"units", "peaks TFLOP/s, dense; memory 10^9 bytes; bandwidth 10^9 bytes/s; unknown is null, and so is what there is no hardware for"},
+                         {"units", "peaks TFLOP/s, dense; memory 10^9 bytes; bandwidth 10^9 bytes/s; l2_mb 2^20 bytes; unknown is null, and so is what there is no hardware for"},
                          {"here", present},
                          {"gpus", list}};
   out << document.dump(2, ' ', false, json::error_handler_t::replace) << '\n';

@@ -40,6 +40,7 @@ void trial_lines(const MendTrial& t, std::ostream& out) {
   if (!t.remains.empty()) item(out, "", fmt::format("stays: {}", fmt::join(t.remains, "; ")));
   item(out, "  cost", cost_text(t));
   item(out, "  run", t.record.how_run);
+  if (t.earlier) item(out, "  tried", fmt::format("by an earlier mend{}", t.when.empty() ? "" : ", " + t.when));
   if (!t.ulpscope.empty()) item(out, "  here", t.ulpscope);
   item(out, "  elsewhere", t.settings);
 }
@@ -70,7 +71,9 @@ json trial_json(const MendTrial& t) {
           {"step_time_provenance", name(t.record.time_provenance)},
           {"memory_delta_bytes", t.record.memory_delta_bytes ? json(*t.record.memory_delta_bytes) : json(nullptr)},
           {"ulpscope", word(t.ulpscope)},
-          {"settings", word(t.settings)}};
+          {"settings", word(t.settings)},
+          {"when", word(t.when)},
+          {"earlier", t.earlier}};
 }
 
 std::string field(const std::string& text) {
@@ -114,13 +117,13 @@ void JsonExporter::write(const Mends& mends, std::ostream& out) const {
 }
 
 void CsvExporter::write(const Mends& mends, std::ostream& out) const {
-  out << "mode,seed,kind,status,change,why,step_time_ratio,step_time_provenance,memory_delta_bytes,ulpscope\r\n";
+  out << "mode,seed,kind,status,change,why,step_time_ratio,step_time_provenance,memory_delta_bytes,ulpscope,when,earlier\r\n";
   for (const MendsOfRun& run : mends.runs)
     for (const MendTrial& t : run.trials)
-      out << fmt::format("{},{},{},{},{},{},{},{},{},{}\r\n", field(run.run.mode), run.run.seed, field(t.record.kind), name(t.record.status), field(t.record.change), field(t.why),
+      out << fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\r\n", field(run.run.mode), run.run.seed, field(t.record.kind), name(t.record.status), field(t.record.change), field(t.why),
                          exact(t.record.time_ratio, FigureStyle::loss), name(t.record.time_provenance), t.record.memory_delta_bytes ? std::to_string(*t.record.memory_delta_bytes) : "",
-                         field(t.ulpscope));
-  for (const std::string& note : mends.notes) out << fmt::format(",,note,,,{},,,,\r\n", field(note));
+                         field(t.ulpscope), t.when, t.earlier);
+  for (const std::string& note : mends.notes) out << fmt::format(",,note,,,{},,,,,,\r\n", field(note));
 }
 
 }  // namespace ulpscope::reports

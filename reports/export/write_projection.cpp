@@ -9,37 +9,60 @@
 
 #include "reports/export/layout.h"
 #include "reports/export/numbers.h"
+#include "reports/export/write_hardware.h"
 
 namespace ulpscope::reports {
 namespace {
 
 using json = nlohmann::ordered_json;
 
-void line(std::ostream& out, std::string_view head, const std::string& text) { out << wrap(printable(text), head); }
+void line(std::ostream& out, std::string_view head, const std::string& text) { out << in_lines(text, head); }
 
-std::string gb_text(double bytes) { return fmt::format("{:.3g} GB", bytes * 1e-9); }
+/// A blank, at least, and the text, to `width` columns.
+std::string cell(const std::string& text, std::size_t width) { return pad_left(" " + text, width); }
+
+std::string gb_text(double bytes) {
+  const double gb = bytes * 1e-9;
+  if (gb < 999.5) return fmt::format("{:.3g} GB", gb);
+  if (gb < 99999.5) return fmt::format("{:.0f} GB", gb);
+  return gb < 99999.5e3 ? fmt::format("{:.0f} TB", gb * 1e-3) : fmt::format("{:.0f} PB", gb * 1e-6);
+}
 
 std::string memory_text(const Gpu& gpu) {
   if (gpu.memory_bytes) return fmt::format("{:.2f} GB", static_cast<double>(*gpu.memory_bytes) * 1e-9);
   if (gpu.memory_gb <= 0.0) return "memory unknown";
-  return fmt::format("{:g} GB", gpu.memory_gb);
+  return fmt::format("{} GB", gpu.memory_gb);
 }
 
 std::string gpu_text(const GpuProjection& there) {
   const Gpu& gpu = there.gpu;
   std::string text = fmt::format("{}, compute capability {}, {}", gpu.name, capability_text(gpu.capability), memory_text(gpu));
-  if (gpu.bandwidth_gbs) text += fmt::format(", {:g} GB/s{}", *gpu.bandwidth_gbs, gpu.unverified.contains("bandwidth_gbs") ? " (unverified)" : "");
+  if (gpu.bandwidth_gbs) text += fmt::format(", {} GB/s{}", *gpu.bandwidth_gbs, gpu.unverified.contains("bandwidth_gbs") ? " (unverified)" : "");
   return text;
 }
 
-std::string range(const Figure& figure) { return figure.value ? range_text(figure, FigureStyle::seconds) : ""; }
+/// Of at most 9 and 14 columns.
+std::string step_text(const Figure& figure) {
+  if (!figure.value) return "unknown";
+  const std::string text = seconds_text(*figure.value);
+  return columns(text) <= 9 ? text : fmt::format("{:.1e} s", *figure.value);
+}
+std::string range(const Figure& figure) {
+  if (!figure.value || !figure.low || !figure.high) return "";
+  const std::string text = range_text(figure, FigureStyle::seconds);
+  return columns(text) <= 14 ? text : fmt::format("{:.0e}…{:.0e} s", *figure.low, *figure.high);
+}
+std::string speed_text(const Figure& figure) {
+  if (!figure.value) return "-";
+  return *figure.value < 1000.0 ? fmt::format("{:.2f}", *figure.value) : fmt::format("{:.1e}", *figure.value);
+}
 
 std::string limits_text(const ModeProjection& mode) {
   std::size_t most = 0;
   for (std::size_t i = 1; i < mode.limited.size(); ++i)
     if (mode.limited[i].value_or(0.0) > mode.limited[most].value_or(0.0)) most = i;
   if (!mode.limited[most]) return "";
-  return fmt::format("{} {:.0f} %", name(static_cast<Limit>(most)), 100.0 * *mode.limited[most]);
+  return fmt::format("{} {:.0f} % of the time ({} of {} launches)", name(static_cast<Limit>(most)), 100.0 * *mode.limited[most], mode.limited_launches[most], mode.launches);
 }
 
 std::string batch_text(const ModeProjection& mode) {
@@ -51,35 +74,74 @@ constexpr const char* head = "  mode       there        a step        from…to 
 
 void mode_line(const ModeProjection& mode, std::ostream& out) {
   std::string text = "  " + pad_right(shorten(printable(mode.mode), 10), 11) + pad_right(name(mode.there.support), 9);
-  text += pad_left(mode.step.value ? seconds_text(*mode.step.value) : "unknown", 10);
-  text += pad_left(range(mode.step), 15);
-  text += pad_left(mode.speed.value ? fmt::format("{:.2f}", *mode.speed.value) : "-", 8);
-  text += pad_left(mode.memory.value ? gb_text(*mode.memory.value) : "unknown", 10);
-  text += pad_left(name(mode.fits), 6) + pad_left(batch_text(mode), 9);
+  text += cell(step_text(mode.step), 10) + cell(range(mode.step), 15) + cell(speed_text(mode.speed), 8);
+  text += cell(mode.memory.value ? gb_text(*mode.memory.value) : "unknown", 10);
+  text += cell(mode.fits == Fits::unknown ? "?" : std::string(name(mode.fits)), 6) + cell(batch_text(mode), 9);
   out << text << '\n';
 }
 
-std::string share_text(std::string_view what, const Share& share) {
-  return fmt::format("{} {:.2f} ({:.2f}…{:.2f}, {})", what, share.spread.likely, share.spread.low, share.spread.high,
-                     share.samples == 0 ? "assumed" : fmt::format("of {} launches, error {:.0f} %", share.samples, 100.0 * share.error.value_or(0.0)));
+/// A share (or the launch cost) and the likely seconds that rest on it.
+struct Carried {
+  double seconds = 0.0;
+  std::string share{};  ///< for programs
+  std::string size{};
+  std::string text{};
+};
+
+constexpr const char* part_of[work_class_count] = {"the matrix units' peak", "the peak in attention", "the peak in convolutions", "the fp32 peak", "the bandwidth"};
+
+std::string origin(const Share& share, const char* what, const char* more) {
+  if (share.samples == 0) return "assumed";
+  const std::string fitted = fmt::format("fitted to {} {}", share.samples, share.samples == 1 ? what : more);
+  return share.error ? fmt::format("{}, error {:.0f} %", fitted, 100.0 * *share.error) : fitted + ", range assumed";
 }
 
-void assumptions(const GpuProjection& there, std::ostream& out) {
-  const Attainable& a = there.attainable;
+/// Of these modes together, that with the most time first; those with none are left out.
+std::vector<Carried> rests_on(const Attainable& a, const std::vector<ModeProjection>& modes) {
+  std::vector<Carried> all;
   const Spread& launch = a.launch.spread;
-  line(out, "  rests on   ",
-       fmt::format("shares of the peak in large launches: {}, {}, {}; of the bandwidth {}; a launch {:.3g} µs ({:.3g}…{:.3g}, {})",
-                   share_text("products", a.of(WorkClass::matrix_units, WorkSize::large)), share_text("attention", a.of(WorkClass::attention, WorkSize::large)),
-                   share_text("in fp32", a.of(WorkClass::fp32_products, WorkSize::large)), share_text("", a.of(WorkClass::memory, WorkSize::large)).substr(1), 1e6 * launch.likely,
-                   1e6 * launch.low, 1e6 * launch.high, a.launch.samples == 0 ? "assumed" : fmt::format("of {} runs", a.launch.samples)));
+  all.push_back({0.0, "launch_seconds", "",
+                 fmt::format("the launch cost, {:.3g} µs ({:.3g}…{:.3g}, {})", 1e6 * launch.likely, 1e6 * launch.low, 1e6 * launch.high, origin(a.launch, "run", "runs"))});
+  for (std::size_t c = 0; c < work_class_count; ++c)
+    for (std::size_t s = 0; s < work_size_count; ++s) {
+      const Share& share = a.share[c][s];
+      const std::string size(name(static_cast<WorkSize>(s)));
+      all.push_back({0.0, std::string(name(static_cast<WorkClass>(c))), size,
+                     fmt::format("{:.3g} of {} in {} launches ({:.3g}…{:.3g}, {})", share.spread.likely, part_of[c], size, share.spread.low, share.spread.high, origin(share, "launch", "launches"))});
+    }
+  for (const ModeProjection& mode : modes) {
+    if (!mode.step.value) continue;
+    all.front().seconds += mode.limited[static_cast<std::size_t>(Limit::launch)].value_or(0.0) * *mode.step.value;
+    for (std::size_t i = 0; i + 1 < all.size(); ++i) all[i + 1].seconds += mode.carried[i / work_size_count][i % work_size_count];
+  }
+  std::erase_if(all, [](const Carried& one) { return one.seconds <= 0.0; });
+  std::stable_sort(all.begin(), all.end(), [](const Carried& x, const Carried& y) { return x.seconds > y.seconds; });
+  return all;
+}
+
+/// The shares that carried the figures above.
+void assumptions(const GpuProjection& there, std::ostream& out) {
+  const std::vector<Carried> all = rests_on(there.attainable, there.modes);
+  double sum = 0.0;
+  for (const Carried& one : all) sum += one.seconds;
+  std::vector<std::string> words;
+  std::size_t few = 0;
+  for (const Carried& one : all) {
+    if (one.seconds < 0.005 * sum) ++few;
+    else words.push_back(fmt::format("{:.0f} %{} on {}", 100.0 * one.seconds / sum, words.empty() ? " of the time" : "", one.text));
+  }
+  if (few > 0) words.push_back(few == 1 ? std::string("under 0.5 % on another") : fmt::format("under 0.5 % on each of {} others", few));
+  if (!words.empty()) line(out, "  rests on   ", fmt::format("{}", fmt::join(words, "; ")));
 }
 
 void gpu_lines(const GpuProjection& there, std::ostream& out) {
-  out << '\n' << printable(fmt::format("{}{}", gpu_text(there), there.asked == there.gpu.name ? "" : fmt::format(" (\"{}\")", there.asked))) << '\n' << head;
+  out << '\n';
+  line(out, "", fmt::format("{}{}", gpu_text(there), there.asked == there.gpu.name ? "" : fmt::format(" (\"{}\")", there.asked)));
+  out << head;
   for (const ModeProjection& mode : there.modes) mode_line(mode, out);
   std::vector<std::string> limits;
   for (const ModeProjection& mode : there.modes)
-    if (mode.step.value) limits.push_back(fmt::format("{} {} of {} launches", mode.mode, limits_text(mode), mode.launches));
+    if (mode.step.value) limits.push_back(fmt::format("{} {}", mode.mode, limits_text(mode)));
   if (!limits.empty()) line(out, "  limited by ", fmt::format("{}", fmt::join(limits, "; ")));
   for (const ModeProjection& mode : there.modes) {
     const std::string who = "  " + pad_right(mode.mode, 11);
@@ -100,9 +162,14 @@ json spread(const Share& share) {
   return {{"low", share.spread.low}, {"likely", share.spread.likely}, {"high", share.spread.high}, {"from", share.samples == 0 ? "assumed" : "fitted"}, {"samples", share.samples}, {"error", number(share.error)}};
 }
 
-json mode_json(const ModeProjection& m) {
-  json limited = json::object(), nodes = json::array();
-  for (std::size_t i = 0; i < m.limited.size(); ++i) limited[std::string(name(static_cast<Limit>(i)))] = number(m.limited[i]);
+json mode_json(const ModeProjection& m, const Attainable& attainable) {
+  json limited = json::object(), launches = json::object(), carried = json::array(), nodes = json::array();
+  for (std::size_t i = 0; i < m.limited.size(); ++i) {
+    limited[std::string(name(static_cast<Limit>(i)))] = number(m.limited[i]);
+    launches[std::string(name(static_cast<Limit>(i)))] = m.step.value ? json(m.limited_launches[i]) : json(nullptr);
+  }
+  for (const Carried& one : rests_on(attainable, {m}))
+    carried.push_back({{"share", one.share}, {"size", one.size.empty() ? json(nullptr) : json(one.size)}, {"of_time", one.seconds / *m.step.value}});
   for (const ProjectedLaunch& node : m.nodes)
     nodes.push_back({{"node", node.name}, {"operation", node.operation}, {"format", node.format}, {"calls", node.calls}, {"seconds", figure(node.seconds)}, {"limit", node.seconds.value ? json(name(node.limit)) : json(nullptr)}});
   return {{"mode", m.mode},
@@ -114,6 +181,8 @@ json mode_json(const ModeProjection& m) {
           {"tokens_per_second", figure(m.tokens_per_second)},
           {"launches", m.launches},
           {"limited_by", limited},
+          {"limited_launches", launches},
+          {"rests_on", carried},
           {"plan_bytes", count(m.plan_bytes)},
           {"memory_bytes", figure(m.memory)},
           {"fits", name(m.fits)},
@@ -127,7 +196,7 @@ json gpu_json(const GpuProjection& there) {
   for (std::size_t c = 0; c < work_class_count; ++c)
     for (std::size_t s = 0; s < work_size_count; ++s)
       shares[std::string(name(static_cast<WorkClass>(c)))][std::string(name(static_cast<WorkSize>(s)))] = spread(there.attainable.share[c][s]);
-  for (const ModeProjection& mode : there.modes) modes.push_back(mode_json(mode));
+  for (const ModeProjection& mode : there.modes) modes.push_back(mode_json(mode, there.attainable));
   return {{"asked", there.asked},
           {"gpu", there.gpu.name},
           {"compute_capability", capability_text(there.gpu.capability)},
@@ -147,14 +216,15 @@ void write_checked_text(const Projection& projection, std::ostream& out) {
   if (projection.checked.empty()) return;
   out << "\nmeasured runs, each projected from the others\n";
   out << "  GPU             mode         measured   projected        from…to    error\n";
-  double worst = 0.0;
+  Number worst;  // of those that have an error
   for (const CheckedProjection& c : projection.checked) {
     out << "  " << pad_right(shorten(printable(c.gpu), 15), 16) << pad_right(shorten(printable(c.mode), 10), 10) << pad_left(seconds_text(c.measured), 11)
-        << pad_left(c.projected.value ? seconds_text(*c.projected.value) : "unknown", 12) << pad_left(range(c.projected), 15)
+        << cell(step_text(c.projected), 12) << cell(range(c.projected), 15)
         << pad_left(c.error ? fmt::format("{:+.0f} %", 100.0 * *c.error) : "-", 9) << (c.error && !c.within ? " !" : "") << '\n';
-    worst = std::max(worst, std::fabs(c.error.value_or(0.0)));
+    if (c.error) worst = std::max(worst.value_or(0.0), std::fabs(*c.error));
   }
-  line(out, "  ", fmt::format("greatest error {:.0f} %; ! the measured time lies outside of the projected range", 100.0 * worst));
+  line(out, "  ", worst ? fmt::format("greatest error {:.0f} %; ! the measured time lies outside of the projected range", 100.0 * *worst)
+                        : "greatest error unknown: no time of these could be projected");
 }
 
 void write_projection_text(const Projection& p, std::ostream& out) {
@@ -163,7 +233,10 @@ void write_projection_text(const Projection& p, std::ostream& out) {
                               p.batch ? fmt::format(", batch {}", *p.batch) : ""));
     for (const GpuProjection& there : p.gpus) gpu_lines(there, out);
     out << '\n';
-    line(out, "memory     ", fmt::format("the plan's peak, exact, and {:g} GB for context and libraries ({:g}…{:g}, assumed); batch: the greatest that fits for certain", context_bytes.likely * 1e-9, context_bytes.low * 1e-9, context_bytes.high * 1e-9));
+    const auto capped = [](const GpuProjection& there) { return std::any_of(there.modes.begin(), there.modes.end(), [](const ModeProjection& m) { return m.batch_capped; }); };
+    line(out, "memory     ", fmt::format("the plan's peak, exact, and {:g} GB for context and libraries ({:g}…{:g}, assumed); batch: the greatest that fits for certain{}",
+                                         context_bytes.likely * 1e-9, context_bytes.low * 1e-9, context_bytes.high * 1e-9,
+                                         std::any_of(p.gpus.begin(), p.gpus.end(), capped) ? "; ≥: more would fit, but none greater can be run" : ""));
     if (p.calibrated_by.empty()) line(out, "fitted to  ", "no measured run on a GPU: all shares are assumed");
     for (const std::string& run : p.calibrated_by) line(out, "fitted to  ", run);
   }

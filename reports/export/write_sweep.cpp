@@ -37,7 +37,7 @@ void JsonExporter::write(const Sweep& sweep, std::ostream& out) const {
   }
   for (const Sweep::Claim& c : sweep.claims) claims.push_back({{"mode", c.mode}, {"size", c.size}, {"text", c.text}, {"provenance", name(c.provenance)}});
   const json document{{"kind", "ulpscope sweep"},
-                      {"version", 1},
+                      {"version", 2},
                       {"experiment", sweep.experiment},
                       {"node", sweep.node},
                       {"operation", sweep.operation},

@@ -88,6 +88,12 @@ LaunchSeconds seconds_of(const Work& work, const Gpu& gpu, const Attainable& att
   out.seconds = {at(compute.high, fp32.high, bytes.high, launch.low), at(compute.likely, fp32.likely, bytes.likely, launch.likely), at(compute.low, fp32.low, bytes.low, launch.high)};
   const double by_products = compute_seconds(work, gpu, compute.likely, fp32.likely), by_bytes = work.bytes / (bandwidth * bytes.likely);
   out.limit = std::max(by_products, by_bytes) <= launch.likely ? Limit::launch : by_products >= by_bytes ? Limit::products : Limit::memory;
+  out.size = size;
+  if (out.limit == Limit::products) {
+    Work others = work;
+    others.product_flops = 0.0;
+    out.work = 2.0 * compute_seconds(others, gpu, compute.likely, fp32.likely) > by_products ? WorkClass::fp32_products : product;
+  }
   return out;
 }
 

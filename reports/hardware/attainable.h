@@ -62,6 +62,8 @@ std::string_view name(Limit value);
 struct LaunchSeconds {
   Spread seconds{};
   Limit limit = Limit::launch;  ///< of the likely time
+  WorkClass work = WorkClass::memory;  ///< whose share the likely time rests on; of no meaning where the launch cost decides
+  WorkSize size = WorkSize::small;
   bool known = false;           ///< false: a peak or the bandwidth is not known
 };
 LaunchSeconds seconds_of(const Work& work, const Gpu& gpu, const Attainable& attainable);

@@ -43,7 +43,7 @@ struct Gpu {
   double memory_gb = 0.0;                ///< 10^9 bytes, as sold
   Count memory_bytes{};                  ///< as its driver reports it
   Number bandwidth_gbs{};                ///< 10^9 bytes/s
-  Number l2_mb{};
+  Number l2_mb{};                        ///< 2^20 bytes, which data sheets call MB
   Number power_w{};
   Rates fma{};                           ///< multiply-add pairs for each SM and clock; none: no hardware for it
   Rates peak{};                          ///< TFLOP/s, dense; filled in from fma where none is stated

@@ -22,7 +22,7 @@ constexpr NumberKey number_keys[] = {
     {"sms", "streaming multiprocessors", 1, 4096, true}, {"boost_mhz", "MHz", 100, 10000, true},
     {"tensor_mhz", "MHz", 100, 10000, false},            {"memory_gb", "10^9 bytes", 0.5, 4096, true},
     {"memory_bytes", "bytes", 1e8, 8e12, false},         {"bandwidth_gbs", "10^9 bytes/s", 1, 1e6, true},
-    {"l2_mb", "10^6 bytes", 0.01, 1e5, false},           {"power_w", "W", 1, 1e5, false},
+    {"l2_mb", "2^20 bytes", 0.01, 1e5, false},           {"power_w", "W", 1, 1e5, false},
 };
 constexpr const char* word_keys[] = {"name", "architecture", "compute_capability"};
 constexpr const char* list_keys[] = {"also", "device", "source", "note"};
@@ -65,13 +65,15 @@ class Reader {
     gpu_.device = list("device");
     gpu_.sources = list("source");
     gpu_.notes = list("note");
+    const std::size_t before = mistakes_.size();
     gpu_.fma = rate_table("fma", 1, 1 << 20);
+    fma_is_right_ = table_.contains("fma") && mistakes_.size() == before;
     gpu_.peak = rate_table("peak", 1e-3, 1e6);
     gpu_.attainable = rate_table("attainable", 1e-3, 1e6);
     gpu_.unverified = marks("unverified");
     gpu_.derived = marks("derived");
     if (!table_.contains("fma")) complain(table_.source(), "key fma is missing: at least { fp32 = … }, multiply-add pairs for each SM and clock (64 or 128)");
-    else if (!gpu_.fma_of(Rate::fp32)) complain(table_.get("fma")->source(), "fma has no fp32: multiply-add pairs for each SM and clock (64 or 128)");
+    else if (fma_is_right_ && !gpu_.fma_of(Rate::fp32)) complain(table_.get("fma")->source(), "fma has no fp32: multiply-add pairs for each SM and clock (64 or 128)");
     check_rates();
     return std::move(gpu_);
   }
@@ -85,6 +87,11 @@ class Reader {
     const toml::node* node = table_.get(key);
     if (node == nullptr) {
       if (required) complain(table_.source(), fmt::format("key {} is missing", key));
+      return "";
+    }
+    if (const auto number = node->value<double>(); number && std::string_view(key) == "compute_capability") {
+      const bool likely = *number >= 1.0 && *number < 100.0;
+      complain(node->source(), likely ? fmt::format("compute_capability takes a text: write \"{:.1f}\", in quotes", *number) : "compute_capability takes a text such as \"8.9\"");
       return "";
     }
     const auto value = node->value_exact<std::string>();
@@ -115,7 +122,8 @@ class Reader {
     }
     const auto value = node->is_number() ? node->value<double>() : std::nullopt;
     if (value && *value >= key.least && *value <= key.most) return value;
-    complain(node->source(), fmt::format("{} takes a number from {:g} to {:g} ({})", key.key, key.least, key.most, key.unit));
+    complain(node->source(), fmt::format("{} takes a number from {} to {} ({})", key.key, key.least, key.most, key.unit));
+    sizes_are_right_ = false;
     return std::nullopt;
   }
 
@@ -130,7 +138,9 @@ class Reader {
     if (word == "bandwidth_gbs") gpu_.bandwidth_gbs = value;
     if (word == "l2_mb") gpu_.l2_mb = value;
     if (word == "power_w") gpu_.power_w = value;
-    if (word == "sms" && value && given != std::floor(given)) complain(table_.get("sms")->source(), "sms takes a whole number");
+    if (word != "sms" || !value || given == std::floor(given)) return;
+    complain(table_.get("sms")->source(), "sms takes a whole number");
+    sizes_are_right_ = false;
   }
 
   std::vector<std::string> list(const char* key) {
@@ -165,7 +175,7 @@ class Reader {
       if (place == names.end())
         complain(value.source(), fmt::format("{}.{} is no rate; did you mean {}? Rates: {}", key, word, nearest(word, names), fmt::join(names, ", ")));
       else if (!number || !(*number >= least && *number <= most))
-        complain(value.source(), fmt::format("{}.{} takes a number from {:g} to {:g}", key, word, least, most));
+        complain(value.source(), fmt::format("{}.{} takes a number from {} to {}", key, word, least, most));
       else
         found[static_cast<std::size_t>(place - names.begin())] = number;
     }
@@ -193,8 +203,10 @@ class Reader {
     return found;
   }
 
-  /// Every rate has an fma, and what is stated agrees with it. What is not stated follows from it.
+  /// Every rate has an fma, and what is stated agrees with it. What is not stated follows from it. A mistake in what a peak is computed
+  /// from has its line already.
   void check_rates() {
+    if (!fma_is_right_ || !sizes_are_right_) return;
     for (const RateInfo& info : rates()) {
       const auto i = static_cast<std::size_t>(info.rate);
       const Number computed = gpu_.computed_peak(info.rate);
@@ -216,6 +228,8 @@ class Reader {
   std::string file_;
   std::vector<std::string>& mistakes_;
   Gpu gpu_;
+  bool fma_is_right_ = false;    ///< without a mistake, and there
+  bool sizes_are_right_ = true;  ///< the numbers that a peak is computed from, too
 };
 
 }  // namespace
@@ -238,6 +252,7 @@ ReadGpus read_gpus(std::string_view toml, const std::string& file) {
     out.mistakes.push_back(fmt::format("{}:1: no [[gpu]] table (ulpscope hardware --help says what is in one)", file));
     return out;
   }
+  out.tables = tables->size();
   for (const toml::node& node : *tables) {
     const std::size_t before = out.mistakes.size();
     if (!node.is_table()) {

@@ -12,6 +12,7 @@ namespace ulpscope::reports {
 struct ReadGpus {
   std::vector<Gpu> gpus{};                ///< those without a mistake
   std::vector<std::string> mistakes{};    ///< "my-gpu.toml:7: …", one line each, in the order of the file
+  std::size_t tables = 0;                 ///< [[gpu]] tables, those with mistakes too
 };
 
 /// A stated peak is refused if it is further than this from what SMs, fma and clock give.

@@ -13,7 +13,7 @@ ModeSupport tf32_support(const Gpu& gpu) {
   if (!gpu.fma_of(Rate::tf32))
     return {Support::no_effect, fmt::format("compute capability {} has no tf32: it runs as fp32", capability_text(gpu.capability)), Rate::fp32, fp32};
   if (peak && fp32 && *peak < least_gain * *fp32)
-    return {Support::no_gain, fmt::format("its peak ({:g} TFLOP/s) is fp32's: an error without a gain", *peak), Rate::tf32, peak};
+    return {Support::no_gain, fmt::format("its peak ({:.9g} TFLOP/s) is fp32's: an error without a gain", *peak), Rate::tf32, peak};
   return {Support::native, "matrix units", Rate::tf32, peak};
 }
 
@@ -64,6 +64,11 @@ ModeSupport product_support(const Gpu& gpu, std::string_view format) {
   // table without that rate.
   const int from = *rate == Rate::fp16 ? 70 : *rate == Rate::fp8 ? 89 : 80;
   if (gpu.fma_of(*rate) || gpu.capability < from) return found;
+  if (*rate == Rate::fp16) {
+    // Turing is sold with matrix units (RTX 20, T4) and without (GTX 16): its capability does not say which.
+    if (gpu.capability == 75) return {Support::unknown, "some parts of compute capability 7.5 have no matrix units (GTX 16), and no rate with them is given", *rate, {}};
+    if (gpu.fma_of(Rate::fp16_vector)) return {Support::unknown, "a rate of fp16 vectors alone is given: whether it has matrix units is not known", *rate, {}};
+  }
   return {Support::native, "matrix units by its compute capability; their rate is not known", *rate, {}};
 }
 

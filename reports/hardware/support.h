@@ -16,7 +16,7 @@ enum class Support : std::uint8_t {
   no_effect,  ///< tf32 below 8.0: runs as fp32, no error and no speed
   emulated,   ///< the format's numbers through fp32, not its speed; never recommended
   absent,     ///< cannot be run
-  unknown,    ///< a device that is not in the table
+  unknown,    ///< nothing says so: a format that no rate is of; fp16 of capability 7.5, or with an fp16_vector, where no fp16 rate is given
 };
 std::string_view name(Support support);  ///< "native", "no gain" …
 

@@ -26,6 +26,8 @@ class GpuTable {
   /// What a person types: a name, one of `also`, a device's name, or words that only one entry has. Throws UsageError for what none
   /// (naming the nearest) or several have (naming them).
   const Gpu& named(std::string_view words) const;
+  /// Where those words fit other variants, too: one line that says which was taken and what others there are; else empty. Throws as named.
+  std::string taken_for(std::string_view words) const;
 
  private:
   std::vector<Gpu> gpus_;
@@ -34,6 +36,13 @@ class GpuTable {
 /// The built-in table alone. Throws Error if it has a mistake.
 const std::vector<Gpu>& built_in_gpus();
 
+/// Why a user's GPU cannot stand beside the built-in ones: its name, one of `also` or of `device` is that of one of them, however it is
+/// written ("t 4"). Empty: it can.
+std::string clash(const Gpu& own);
+/// Why a user's GPU cannot stand beside his others: one of its `device` names is another's, whose rates would be taken for it or not by
+/// chance. Empty: it can.
+std::string same_device(const Gpu& own, const std::vector<Gpu>& others);
+
 /// Where the user's GPUs are kept: $XDG_CONFIG_HOME/ulpscope/gpus, or ~/.config/ulpscope/gpus; empty: neither is known.
 std::string user_gpu_folder();
 
@@ -41,12 +50,16 @@ struct UserGpus {
   std::vector<Gpu> gpus{};
   std::vector<std::string> mistakes{};  ///< of files that are left out for it
 };
-/// Every *.toml in the folder, by name. A folder that is not there holds none.
+/// Every *.toml in the folder that is a plain file, by name; others are among the mistakes. A folder that is not there holds none.
 UserGpus read_user_gpus(const std::string& folder);
 
-/// Keeps a GPU of `toml` (the text of its file) in the folder, under its name; the same name again replaces it. Returns the path. Throws
-/// UsageError for a name that the built-in table has, and where the folder cannot be written.
-std::string keep_user_gpu(const std::string& folder, const Gpu& gpu, std::string_view toml);
+struct KeptGpu {
+  std::string path{};
+  bool replaced = false;  ///< one of the same name
+};
+/// Keeps a GPU of `toml` (the text of its file) in the folder, in a file of its own; the same name again replaces it. Throws UsageError
+/// for a clash with the built-in table or a device of another that is kept, and where the folder cannot be written.
+KeptGpu keep_user_gpu(const std::string& folder, const Gpu& gpu, std::string_view toml);
 
 /// Both tables, read at the first call in a process; and what was wrong with the user's files.
 const GpuTable& gpu_table();

@@ -18,11 +18,29 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// "My GPU (2)" as "my-gpu--2-".
-std::string file_name(const std::string& name) {
+/// "My GPU (2)" as "my-gpu--2-": several names may have the same.
+std::string plain_name(const std::string& name) {
   std::string file;
   for (const char c : name) file += std::isalnum(static_cast<unsigned char>(c)) != 0 ? static_cast<char>(std::tolower(static_cast<unsigned char>(c))) : '-';
-  return file + ".toml";
+  return file;
+}
+
+/// Where it is to be kept: the file that has it now, else one that is not there yet.
+KeptGpu place_of(const std::string& folder, const std::string& name) {
+  const UserGpus own = read_user_gpus(folder);
+  for (const Gpu& gpu : own.gpus) {
+    if (gpu.name != name) continue;
+    const auto in_file = [&](const Gpu& other) { return other.file == gpu.file; };
+    const auto of_file = [&](const std::string& mistake) { return mistake.starts_with(gpu.file + ":"); };
+    if (std::count_if(own.gpus.begin(), own.gpus.end(), in_file) > 1 || std::any_of(own.mistakes.begin(), own.mistakes.end(), of_file))
+      throw UsageError(fmt::format("{}: holds \"{}\" among others: change it there", gpu.file, name));
+    return {gpu.file, true};
+  }
+  for (int i = 1;; ++i) {
+    const fs::path path = fs::path(folder) / fmt::format("{}{}.toml", plain_name(name), i == 1 ? "" : fmt::format("-{}", i));
+    std::error_code error;
+    if (!fs::exists(fs::symlink_status(path, error))) return {path.string(), false};
+  }
 }
 
 }  // namespace
@@ -41,8 +59,14 @@ UserGpus read_user_gpus(const std::string& folder) {
   if (folder.empty()) return out;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
     if (entry->path().extension() == ".toml") files.push_back(entry->path().string());
+  if (error && error != std::errc::no_such_file_or_directory) out.mistakes.push_back(fmt::format("{}: cannot be read: {}", folder, error.message()));
   std::sort(files.begin(), files.end());
   for (const std::string& file : files) {
+    // To open a pipe would wait for whoever writes to it.
+    if (!fs::is_regular_file(file, error)) {
+      out.mistakes.push_back(fmt::format("{}: no plain file", file));
+      continue;
+    }
     std::ifstream in(file);
     std::ostringstream text;
     text << in.rdbuf();
@@ -60,14 +84,17 @@ UserGpus read_user_gpus(const std::string& folder) {
   return out;
 }
 
-std::string keep_user_gpu(const std::string& folder, const Gpu& gpu, std::string_view toml) {
-  for (const Gpu& known : built_in_gpus())
-    if (known.name == gpu.name) throw UsageError(fmt::format("\"{}\" is in the built-in table: give yours another name", gpu.name));
+KeptGpu keep_user_gpu(const std::string& folder, const Gpu& gpu, std::string_view toml) {
+  if (const std::string why = clash(gpu); !why.empty()) throw UsageError(why);
+  std::vector<Gpu> others = read_user_gpus(folder).gpus;
+  std::erase_if(others, [&](const Gpu& other) { return other.name == gpu.name; });
+  if (const std::string why = same_device(gpu, others); !why.empty()) throw UsageError(why);
   if (folder.empty()) throw UsageError("there is no folder to keep it in: neither XDG_CONFIG_HOME nor HOME is set");
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) throw UsageError(fmt::format("{}: cannot be made: {}", folder, error.message()));
-  const fs::path path = fs::path(folder) / file_name(gpu.name);
+  const KeptGpu kept = place_of(folder, gpu.name);
+  const fs::path path = kept.path;
   const fs::path beside = path.string() + ".new";
   std::ofstream out(beside);
   out << toml;
@@ -78,7 +105,7 @@ std::string keep_user_gpu(const std::string& folder, const Gpu& gpu, std::string
     fs::remove(beside, ignored);
     throw UsageError(fmt::format("{}: cannot be written", path.string()));
   }
-  return path.string();
+  return kept;
 }
 
 }  // namespace ulpscope::reports

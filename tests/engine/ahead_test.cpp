@@ -231,6 +231,38 @@ TEST(RunAhead, AWholeModelWithDropoutAndBuffers) {
   }
 }
 
+TEST(RunAhead, WhoeverBeginsToLookMeanwhileSeesTheNextStepAndNoneIsLostOrMadeTwice) {
+  const MicroDataset data = spiking();
+  const Model m = weighted_sum({0.5f, 0.25f});
+  const auto device = test::make_queued_device();
+  const GraphSetup setup{m, m, find_mode("fp32"), plain_training(OptimizerKind::sgd, 0.1), 1};
+  Topics quiet, topics;
+  Trainer reference(*device, data, setup, quiet), t(*device, data, setup, topics);
+  std::vector<float> expected, got;
+  for (int i = 0; i < 6; ++i) expected.push_back(reference.step().loss);
+  Subscription looks;
+  std::int64_t looked_at = -1;
+  t.run_ahead(6, [&](const StepResult& r) {
+    got.push_back(r.loss);
+    if (r.iteration == 1) looks = topics.step_begin.subscribe([&](const StepBegin& b) { looked_at = looked_at < 0 ? b.iteration : looked_at; });
+  });
+  EXPECT_EQ(got, expected);
+  EXPECT_EQ(looked_at, 3) << "step 2 was in flight";
+  EXPECT_EQ(t.state().tensors.front().data, reference.state().tensors.front().data);
+}
+
+TEST(RunAhead, WhileAStepIsInFlightNobodyAsksWhereTheRunStands) {
+  const MicroDataset data = spiking();
+  const Model m = weighted_sum({0.5f, 0.25f});
+  const auto device = test::make_queued_device();
+  Topics topics;
+  Trainer t(*device, data, GraphSetup{m, m, find_mode("fp32"), plain_training(OptimizerKind::sgd, 0.1), 1}, topics);
+  EXPECT_THROW(t.run_ahead(3, [&](const StepResult&) { t.state(); }), Error);
+  EXPECT_THROW(t.step(), Error) << "the step after the fault may have been committed";
+  EXPECT_THROW(t.observe(Observation{}), Error);
+  EXPECT_THROW(t.run_ahead(1, {}), Error);
+}
+
 TEST(RunAhead, AStepsTimeOnTheDeviceIsFromTheEndOfTheOneBefore) {
   const MicroDataset data([](std::int64_t, std::int32_t) -> std::vector<std::vector<float>> { return {{0.5f, 0.25f}}; });
   const auto device = test::make_queued_device();

@@ -14,6 +14,7 @@
 #include "profiler/capsule/replay_capsule.h"
 #include "profiler/cli/program.h"
 #include "profiler/cli/replay_text.h"
+#include "profiler/experiment/interrupt.h"
 #include "tests/profiler/support/scratch.h"
 #include "tests/profiler/tiny_experiment.h"
 
@@ -258,6 +259,20 @@ TEST_F(CapsuleOfText, OtherDataAreRefused) {
       HasSubstr("the data are no longer"));
 }
 
+TEST_F(CapsuleOfText, AStopEndsTheReplayInTheMiddleOfAStep) {
+  record_experiment(experiment({"run.seeds=1", "run.modes=fp16", "train.steps=2"}), in("tiny.ulp"));
+  make({.run_file = in("tiny.ulp"), .output = in("c"), .step = 1, .mode = {}, .seed = {}});
+  std::filesystem::create_directory(in("tmp"));
+  setenv("TMPDIR", in("tmp").c_str(), 1);
+  for (const int after : {0, 3, 40}) {
+    int asked = 0;
+    EXPECT_THROW(replay_capsule(in("c"), {"all"}, "ulpscope replay", [&] { return asked++ == after; }), Interrupted);
+    EXPECT_EQ(asked, after + 1) << "not asked again";
+    EXPECT_TRUE(std::filesystem::is_empty(in("tmp")));
+  }
+  unsetenv("TMPDIR");
+}
+
 class BadCapsule : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -340,6 +355,11 @@ TEST_F(BadCapsule, TheProgramSaysSo) {
   const auto [code, out, err] = run({"diagnose", scratch("01.ulp"), "--capsule", scratch("01.ulp")});
   EXPECT_EQ(code, exit_usage);
   EXPECT_THAT(err, HasSubstr("it is no capsule"));
+  for (const std::string& place : {std::string("/nonexistent/c"), scratch("")}) {
+    const auto [place_code, place_out, place_err] = run({"diagnose", scratch("01.ulp"), "--capsule", place});
+    EXPECT_EQ(place_code, exit_usage);
+    EXPECT_THAT(place_err, HasSubstr("--capsule " + place + ": "));
+  }
   const auto [made, text, problem] = run({"diagnose", scratch("01.ulp"), "--capsule", scratch("good")});
   EXPECT_EQ(made, exit_ok) << problem;
   EXPECT_THAT(text, HasSubstr("step 1 of fp16"));

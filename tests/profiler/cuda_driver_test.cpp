@@ -171,6 +171,20 @@ TEST(CudaDriver, DevicesAreListedAndNoModeIsClaimedForThem) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(columns(line), text_width) << line;
 }
 
+// A run file has them: what a peak is at that device's own clock.
+TEST(CudaDriver, SizesAndTheClockAreKept) {
+  GpuSearch found;
+  found.gpus.resize(2);
+  found.gpus[0].multiprocessors = 132;
+  found.gpus[0].clock_khz = 1980000;
+  const auto device = make_cpu_device({.threads = 1, .instruction_set = {}});
+  const nlohmann::json gpus = devices_json(*device, found, {})["cuda"]["gpus"];
+  EXPECT_EQ(gpus[0]["multiprocessors"], 132);
+  EXPECT_EQ(gpus[0]["clock_mhz"], 1980.0);
+  EXPECT_TRUE(gpus[1]["multiprocessors"].is_null());
+  EXPECT_TRUE(gpus[1]["clock_mhz"].is_null());
+}
+
 TEST(CudaDriver, WithTheModuleEveryModeSaysHowItRuns) {
   answers = {.init = 0, .version = 13000, .count = 2};
   const GpuSearch found = find_gpus(FakeSystem());

@@ -103,6 +103,13 @@ TEST_F(MatrixUnits, AreRecorded) {
   for (const auto& node : file.nodes(*file.runs().front().plan))
     of_unit += nlohmann::json::parse(node.attributes_json.empty() ? "{}" : node.attributes_json).value("sums_as", "") == "turing" ? 1 : 0;
   EXPECT_EQ(of_unit, sums(0)["of_unit"]);
+  // Whoever shows the run says so, of the mode that has them alone.
+  for (const char* command : {"info", "diagnose", "time"}) {
+    const std::string shown = ulpscope({command, in("r.ulp")}).out;
+    const std::size_t said = shown.find("turing's");
+    EXPECT_NE(said, std::string::npos) << command << shown;
+    EXPECT_EQ(shown.find("turing's", said + 1), std::string::npos) << command << shown;
+  }
 }
 
 TEST_F(MatrixUnits, AStoppedRunGoesOnWithTheSameBitsAndWithNoOtherSums) {
@@ -164,7 +171,14 @@ TEST_F(MatrixUnits, TriesVectors) {
   EXPECT_EQ(good.out, "2 vectors, 0 mismatches\n");
   const Answer v100 = with("a,b,c,expected\n" + t2, {"--generation", "v100", "--format", "fp16"});
   EXPECT_EQ(v100.code, exit_fault);
-  EXPECT_THAT(v100.out, AllOf(HasSubstr("v.csv:2: expected 3f800001, computed 3f800000"), HasSubstr("1 vectors, 1 mismatches")));
+  const auto unwrapped = [](std::string text) {
+    for (std::size_t at; (at = text.find("\n  ")) != std::string::npos;) text.replace(at, 3, " ");
+    return text;
+  };
+  EXPECT_THAT(unwrapped(v100.out), AllOf(HasSubstr("v.csv:2: expected 3f800001, computed 3f800000"), HasSubstr("1 vector, 1 mismatch\n")));
+  // A unit does not look at the low 13 bits of a tf32 operand.
+  const Answer tf32 = with("\xEF\xBB\xBF" "a,b,expected\n3f801fff,3f800000,3f800000\n", {"--generation", "ampere", "--format", "tf32"});
+  EXPECT_EQ(tf32.code, exit_ok) << tf32.out << tf32.err;
   const auto refused = [&](const std::string& text, const std::string& said) {
     const Answer answer = with(text);
     EXPECT_EQ(answer.code, exit_usage) << text;
@@ -172,6 +186,7 @@ TEST_F(MatrixUnits, TriesVectors) {
     EXPECT_EQ(std::count(answer.err.begin(), answer.err.end(), '\n'), 1) << answer.err;
   };
   refused("", "there is no vector");
+  refused("generation,format,a,b,expected\n", "there is no vector");
   refused("a,b,bogus\n", "v.csv:1: unknown column \"bogus\"");
   refused("a,b\n", "no column \"expected\"");
   refused("generation,format,a,b,expected\nhopper,fp16,3c00,3c0,3f800000\n", "v.csv:2, column b: \"3c0\" is not a bit pattern of 4");
@@ -188,6 +203,9 @@ TEST_F(MatrixUnits, ShowsItsTable) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
   EXPECT_EQ(nlohmann::json::parse(ulpscope({"tensor-core", "--json", "--format", "tf32"}).out).size(), 4u);
   EXPECT_EQ(ulpscope({"tensor-core", "--generation", "pascal"}).code, exit_usage);
+  EXPECT_THAT(ulpscope({"tensor-core", "--generation", "turing", "--format", "bf16"}).err, HasSubstr("turing has no bf16"));
+  EXPECT_THAT(ulpscope({"tensor-core", "--promote", "128"}).err, HasSubstr("none is given"));
+  EXPECT_THAT(ulpscope({"tensor-core", folder_}).err, HasSubstr("a folder"));
 }
 
 }  // namespace

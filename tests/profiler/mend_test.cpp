@@ -4,17 +4,23 @@
 #include <gmock/gmock.h>
 
 #include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
 #include <tuple>
 
+#include "profiler/cli/program.h"
 #include "tests/profiler/support/mend_fixture.h"
 
 namespace ulpscope::profiler {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 class MendTest : public MendFixture {};
 
@@ -203,6 +209,31 @@ TEST_F(MendTest, ASecondMendReplacesTheFirst) {
   record_mends(file, one);
   EXPECT_EQ(reports::RunFileReader(file).mends().size(), first.front().status == MendStatus::not_tried ? first.size() : 1u);
   EXPECT_EQ(reports::diagnose(reports::RunFileReader(file)).runs.size(), 1u) << "trials are no runs of the file";
+}
+
+TEST_F(MendTest, WhatAnEarlierMendTriedIsToldAsSuch) {
+  const std::string file = record(from_case("01", "fp16"));
+  const auto mend_again = [&](const std::string& budget, const std::string& form) {
+    std::ostringstream out, err;
+    EXPECT_EQ(run_program({"mend", file, "--budget", budget, form}, out, err), exit_ok) << err.str();
+    return std::pair(nlohmann::json::parse(out.str(), nullptr, false), err.str());
+  };
+  const auto [first, first_said] = mend_again("5m", "--json");
+  EXPECT_THAT(first_said, HasSubstr("trial 1"));
+  EXPECT_THAT(first["runs"][0]["verdict"].get<std::string>(), StartsWith("mended by: "));
+  EXPECT_EQ(first["runs"][0]["mends"][0]["earlier"], false);
+  const std::string when = first["runs"][0]["mends"][0]["when"];
+  EXPECT_THAT(when, StartsWith("20"));
+  const auto [second, second_said] = mend_again("0", "--json");
+  EXPECT_THAT(second_said, Not(HasSubstr("trial 1")));
+  const auto& run = second["runs"][0];
+  EXPECT_THAT(run["verdict"].get<std::string>(), StartsWith("nothing was tried now: the budget of 0 s was spent; what follows is from an earlier mend of 20"));
+  for (const auto& trial : run["mends"]) EXPECT_EQ(trial["earlier"], trial["status"] != "not_tried") << trial.dump();
+  EXPECT_EQ(run["mends"][0]["when"], when);
+  std::ostringstream text, said;
+  EXPECT_EQ(run_program({"mend", file, "--budget", "0"}, text, said), exit_ok);
+  EXPECT_THAT(text.str(), AllOf(HasSubstr("nothing was tried now"), HasSubstr("by an earlier mend, " + when)));
+  EXPECT_EQ(said.str(), "");
 }
 
 TEST_F(MendTest, AnInterruptLeavesTheFileAsItWas) {

@@ -77,7 +77,8 @@ TEST_F(RunnerTest, ModesThatDoNotFitTogetherAreTimedOneAfterTheOther) {
   const auto device = make_cpu_device({.threads = 1, .instruction_set = {}});
   const auto data = engine::load_text(e.data.paths, engine::text_options(e.model, e.data.held_out));
   for (const bool fits : {true, false}) {
-    TimingJob job{*device, *data, {}, 10, fits ? 200 : 199};
+    int warm = 0;
+    TimingJob job{*device, *data, {}, 10, fits ? 200 : 199, [&warm] { ++warm; }};
     for (const char* mode : {"fp32", "bf16"}) {
       RunInfo run;
       run.id = static_cast<reports::RunId>(job.modes.size() + 1);
@@ -96,6 +97,7 @@ TEST_F(RunnerTest, ModesThatDoNotFitTogetherAreTimedOneAfterTheOther) {
     EXPECT_TRUE(time_modes(job, sink, silent, faults, [] { return false; }));
     EXPECT_EQ(order.size(), 2u * (10 + warm_up_steps));
     EXPECT_EQ(notes.size(), fits ? 0u : 1u);
+    EXPECT_EQ(warm, fits ? 1 : 2) << "once for each group";
     // Stopped after two steps: one of each mode, or two of the first.
     order.clear();
     int asked = 0;

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
+#include <set>
 #include <sstream>
 
 #include "kernels/error.h"
@@ -119,6 +122,40 @@ TEST_F(SweepTest, TheCommandWritesTextAndAFile) {
   }
 }
 
+TEST_F(SweepTest, FlagsThatMeanNothingForAProductAreNotOffered) {
+  const std::string path = in("tiny.toml"), help = program({"sweep", "--help"}).out;
+  for (const char* flag : {"--accumulate", "--ranges", "--shadow", "--no-replay", "--no-fusion", "--widen", "--recompute"}) EXPECT_THAT(help, Not(HasSubstr(flag)));
+  for (const char* flag : {"--keep-fp32", "--threads", "--model", "--set"}) EXPECT_THAT(help, HasSubstr(flag));
+  for (const char* flag : {"--ranges", "--shadow", "--no-fusion"}) {
+    const Ended refused = program({"sweep", path, "--around", "lm_head", flag});
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_THAT(refused.err, HasSubstr(std::string("unknown flag ") + flag));
+  }
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"--accumulate", "hopper"}, {"--set", "train.accumulate_as=hopper"}}) {
+    std::vector<std::string> arguments{"sweep", path, "--around", "lm_head"};
+    arguments.insert(arguments.end(), words.begin(), words.end());
+    const Ended refused = program(arguments);
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_THAT(refused.err, AllOf(HasSubstr(words[0]), HasSubstr("train.accumulate_as: a sweep times plain sums")));
+    EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1);
+  }
+}
+
+TEST_F(SweepTest, ThePlaceOfTheFileIsLookedAtBeforeTheClock) {
+  std::ofstream(in("file")) << "x";
+  for (const std::string& place : {in("no/such/s.json"), in("file/s.json"), folder_}) {
+    const Ended refused = program({"sweep", in("tiny.toml"), "--around", "lm_head", "--rounds", "1", "-o", place});
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_THAT(refused.err, AllOf(HasSubstr("-o " + place), Not(HasSubstr("timing "))));
+  }
+}
+
+TEST_F(SweepTest, OneIsOne) {
+  const Ended ended = program({"sweep", in("tiny.toml"), "--around", "lm_head", "--modes", "fp32", "--sizes", "256", "--rounds", "1"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("timing 1 size in 1 mode, 1 round, "));
+}
+
 TEST_F(SweepTest, TimeOfSeveralFilesNeedsBatchesThatDiffer) {
   const auto record = [&](const std::string& name, const std::string& batch) {
     return program({"run", in("tiny.toml"), "-o", in(name), "--modes", "fp32,fp16", "--set", "run.seeds=1", "--set", "train.steps=2", "--set", "train.batch=" + batch}).code;
@@ -128,9 +165,20 @@ TEST_F(SweepTest, TimeOfSeveralFilesNeedsBatchesThatDiffer) {
   const Ended ended = program({"time", in("a.ulp"), in("b.ulp")});
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_THAT(ended.out, HasSubstr("fp16: emulated on this processor: from its times no break-even is inferred"));
+  const Ended top = program({"time", in("a.ulp"), in("b.ulp"), "--top", "3"});
+  EXPECT_EQ(top.code, 2);
+  EXPECT_THAT(top.err, HasSubstr("--top goes with one run file"));
   const Ended same = program({"time", in("a.ulp"), in("a.ulp")});
   EXPECT_EQ(same.code, 2);
   EXPECT_THAT(same.err, HasSubstr("both have a batch of 2"));
+}
+
+TEST(SweepOrder, EveryEntryIsFirstInTurn) {
+  for (std::int64_t n = 1; n <= 60; ++n) {
+    std::set<std::int64_t> first;
+    for (std::int64_t round = 0; round < n; ++round) first.insert(first_of_round(round, n));
+    EXPECT_EQ(static_cast<std::int64_t>(first.size()), n);
+  }
 }
 
 }  // namespace

@@ -65,6 +65,48 @@ TEST_F(BreakEvenTest, BatchesWithinTheNoiseWidenItsRange) {
   EXPECT_LT(*mode.batch.value, 64.0);
 }
 
+// Differences of +2, -2, +2, -2 ms: they are zero half way between the batches.
+TEST_F(BreakEvenTest, SeveralCrossingsAreListedAndNoneIsTheBreakEven) {
+  const BreakEven result = break_even({report({8, 2.0, 4.0}), report({16, 6.0, 4.0}), report({32, 6.0, 8.0}), report({64, 12.0, 10.0})});
+  const BreakEvenMode& mode = result.modes[0];
+  EXPECT_FALSE(mode.batch.value) << "none of them is the one";
+  ASSERT_EQ(mode.crossings.size(), 3u);
+  EXPECT_NEAR(*mode.crossings[0].batch.value, 12.0, 1e-9);
+  EXPECT_EQ(mode.crossings[0].to, AgainstFp32::faster);
+  EXPECT_NEAR(*mode.crossings[1].batch.value, 24.0, 1e-9);
+  EXPECT_EQ(mode.crossings[1].to, AgainstFp32::slower);
+  EXPECT_EQ(mode.crossings[2].batch.low, 32.0);
+  EXPECT_EQ(mode.crossings[2].batch.high, 64.0);
+  EXPECT_EQ(mode.text, "there is no single break-even, from 8 to 64 it changes sides 3 times, by interpolation: at ~12 it becomes faster (slower at 8, faster at 16), "
+                       "at ~24 it becomes slower (faster at 16, slower at 32), at ~48 it becomes faster (slower at 32, faster at 64)");
+  std::ostringstream json, csv, text;
+  make_exporter("json")->write(result, json);
+  make_exporter("csv")->write(result, csv);
+  make_exporter("text")->write(result, text);
+  EXPECT_TRUE(nlohmann::json::parse(json.str()).at("modes").at(0).at("break_even_batch").at("value").is_null());
+  EXPECT_EQ(nlohmann::json::parse(json.str()).at("modes").at(0).at("crossings").at(1).at("to"), "slower");
+  EXPECT_THAT(csv.str(), AllOf(HasSubstr("crossing,12,examples,inferred,to faster"), HasSubstr("crossing,24,examples,inferred,to slower")));
+  EXPECT_THAT(text.str(), HasSubstr("[inferred]"));
+}
+
+TEST_F(BreakEvenTest, TheLowerEndIsTheGreatestBatchAtWhichItIsSlower) {
+  // At 16 the median is below fp32's, within the noise: at 32 it is slower all the same.
+  const BreakEven result = break_even({report({8, 2.0, 4.0}), report({16, 5.0, 4.9, 1.0}), report({32, 6.0, 7.5}), report({64, 10.0, 7.5})});
+  EXPECT_EQ(result.modes[0].points[1].verdict, AgainstFp32::undecided);
+  EXPECT_EQ(result.modes[0].batch.low, 32.0);
+  EXPECT_NEAR(*result.modes[0].batch.value, 44.0, 1e-9);
+}
+
+TEST_F(BreakEvenTest, ACrossingToSlowerIsNoBreakEven) {
+  const BreakEven result = break_even({report({8, 4.0, 2.0}), report({16, 4.0, 6.0})});
+  EXPECT_FALSE(result.modes[0].batch.value);
+  EXPECT_THAT(result.modes[0].text, HasSubstr("no batch from which on it is faster than fp32, but one from which on it is not, by interpolation: at ~12 it becomes slower"));
+}
+
+TEST_F(BreakEvenTest, TheTitleHasAllBatches) {
+  EXPECT_THAT(break_even({report({64, 10.0, 7.5}), report({8, 2.0, 4.0})}).experiment, AllOf(HasSubstr("batches 8 to 64"), testing::Not(HasSubstr("batch 8"))));
+}
+
 TEST_F(BreakEvenTest, WithoutAChangeThereIsNone) {
   const auto text = [&](const Row& a, const Row& b) {
     const BreakEven result = break_even({report(a), report(b)});
@@ -84,6 +126,26 @@ TEST_F(BreakEvenTest, WhereTheGpuWaitsThereIsNoReasonOfSpeed) {
   EXPECT_THAT(result.modes[0].text, HasSubstr("up to batch 8 the GPU is busy for less than 50 % of the step: stay with fp32 or tf32, there is no reason of speed"));
 }
 
+TEST_F(BreakEvenTest, BatchesBehindOneThatIsNotKnownSayNothingOfThoseBefore) {
+  const BreakEven result = break_even({report({8, 2.0, 4.0}), report({64, 10.0, 10.1, 1.0}, 1000)});   // at 8 nothing was traced
+  EXPECT_FALSE(result.modes[0].points[0].busy);
+  EXPECT_FALSE(result.modes[0].launch_bound_up_to);
+}
+
+TEST_F(BreakEvenTest, TooFewStepsDecideNothing) {
+  const auto few = [&](std::int64_t batch, double ms) {
+    const Row row{batch, 5.0, ms};
+    ForgedTime fp32 = gpu("fp32", 1, row, row.fp32_ms), fp16("fp16", 2);
+    fp16.forged.run = gpu("fp16", 2, row, ms).forged.run;
+    for (int i = 0; i < 4; ++i) fp16.sample(1e-3 * ms);
+    return time_report(write_times(in(std::to_string(batch) + ".ulp"), {&fp32, &fp16}));
+  };
+  const BreakEven result = break_even({few(8, 9.0), few(64, 2.0)});
+  EXPECT_EQ(result.modes[0].points[0].verdict, AgainstFp32::unknown);
+  EXPECT_FALSE(result.modes[0].batch.value);
+  EXPECT_THAT(result.notes, testing::Contains(HasSubstr("fp16 at batch 8: 4 steps are too few")));
+}
+
 TEST_F(BreakEvenTest, EmulatedTimesInferNothing) {
   const auto emulated = [&](std::int64_t batch, double ms) {
     ForgedTime fp32("fp32", 1), fp16("fp16", 2);
@@ -96,6 +158,11 @@ TEST_F(BreakEvenTest, EmulatedTimesInferNothing) {
   const BreakEven result = break_even({emulated(8, 7.0), emulated(16, 3.0)});
   EXPECT_FALSE(result.modes[0].batch.value);
   EXPECT_THAT(result.modes[0].text, HasSubstr("emulated on this processor"));
+  std::ostringstream csv, json;
+  make_exporter("csv")->write(result, csv);
+  make_exporter("json")->write(result, json);
+  EXPECT_THAT(csv.str(), AllOf(HasSubstr(",emulated,emulated\r\n"), testing::Not(HasSubstr("speed,0.7142857142857143,,computed")))) << csv.str();
+  EXPECT_EQ(nlohmann::json::parse(json.str()).at("modes").at(0).at("points").at(0).at("speed").at("provenance"), "emulated");
 }
 
 TEST_F(BreakEvenTest, RunsThatDifferInMoreAreRefused) {

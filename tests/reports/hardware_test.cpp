@@ -112,8 +112,45 @@ TEST(Hardware, PeopleTypeShortNames) {
     }
   };
   EXPECT_THAT(message("h10"), AllOf(HasSubstr("no GPU \"h10\""), HasSubstr("did you mean"), HasSubstr("RTX 5090")));
+  // By words; of equally near ones the same letter, then the nearest number.
+  EXPECT_THAT(message("H300"), HasSubstr("did you mean H200 SXM?"));
+  EXPECT_THAT(message("b300"), HasSubstr("did you mean B200?"));
+  EXPECT_THAT(message("l5"), HasSubstr("did you mean L4?"));
+  EXPECT_THAT(message("rtx 4080"), HasSubstr("did you mean RTX 4090?"));
   EXPECT_THAT(message("32gb"), HasSubstr("may be V100 SXM2 32GB, V100 PCIe 32GB"));
   EXPECT_THAT(message(""), HasSubstr("is no GPU's name"));
+}
+
+// Every name of every entry is that entry's alone.
+TEST(Hardware, NoNameIsAnothers) {
+  const GpuTable table = built_in();
+  for (const Gpu& gpu : built_in_gpus()) {
+    EXPECT_EQ(table.named(gpu.name).name, gpu.name);
+    for (const auto* names : {&gpu.also, &gpu.device})
+      for (const std::string& name : *names) EXPECT_EQ(table.named(name).name, gpu.name) << name;
+    EXPECT_EQ(table.taken_for(gpu.name), "");
+  }
+  EXPECT_EQ(table.taken_for("a100"), "\"a100\" is taken for A100 SXM 80GB; there are also A100 SXM 40GB, A100 PCIe 40GB, A100 PCIe 80GB");
+  EXPECT_EQ(table.taken_for("gh200"), "\"gh200\" is taken for GH200 96GB; there is also GH200 144GB");
+  EXPECT_EQ(table.taken_for("Tesla T4"), "");
+  EXPECT_EQ(table.taken_for("rtx4090"), "");
+}
+
+TEST(Hardware, AUsersGpuTakesNoBuiltInName) {
+  const auto clashes = [](const char* name, std::vector<std::string> also, std::vector<std::string> device) {
+    Gpu own;
+    own.name = name;
+    own.also = std::move(also);
+    own.device = std::move(device);
+    return clash(own);
+  };
+  EXPECT_THAT(clashes("l 4", {}, {}), HasSubstr("\"l 4\" is in the built-in table (L4)"));
+  EXPECT_THAT(clashes("PCIe 80GB A100", {}, {}), HasSubstr("(A100 PCIe 80GB)"));
+  EXPECT_THAT(clashes("Tesla-T-4", {}, {}), HasSubstr("(T4)"));
+  EXPECT_THAT(clashes("mine", {"x", "t4"}, {}), HasSubstr("mine: \"t4\" means the built-in T4"));
+  EXPECT_THAT(clashes("mine", {"4090"}, {}), HasSubstr("RTX 4090"));
+  EXPECT_THAT(clashes("mine", {}, {"NVIDIA A100-SXM4-80GB"}), HasSubstr("A100 SXM 80GB"));
+  for (const char* other : {"RTX 2080", "A10G", "L4 mini", "H100 NVL", "GPU"}) EXPECT_EQ(clashes(other, {}, {other}), "") << other;
 }
 
 TEST(Hardware, APresentDeviceIsWhatItReports) {
@@ -131,6 +168,25 @@ TEST(Hardware, APresentDeviceIsWhatItReports) {
   EXPECT_EQ(how_it_runs(unknown, "bf16").support, Support::native);
   EXPECT_FALSE(how_it_runs(unknown, "bf16").peak);
   EXPECT_EQ(how_it_runs(described({.name = "NVIDIA Testium", .capability = 75}, built_in()), "bf16").support, Support::emulated);
+}
+
+// GTX 16 has compute capability 7.5, RTX 20 and T4 have: what the one lacks does not follow from it.
+TEST(Hardware, CapabilityAloneIsNoMatrixUnit) {
+  const auto user = [](const char* capability, const char* fma) {
+    const ReadGpus read = read_gpus(std::string("[[gpu]]\nname = \"Own\"\ncompute_capability = \"") + capability + "\"\nsms = 22\nboost_mhz = 1785\nmemory_gb = 6\nbandwidth_gbs = 192\nfma = { " + fma + " }\n", "own.toml");
+    return read.gpus.at(0);
+  };
+  for (const char* fma : {"fp32 = 64, fp16_vector = 128", "fp32 = 64"}) {
+    const ModeSupport fp16 = how_it_runs(user("7.5", fma), "fp16");
+    EXPECT_EQ(fp16.support, Support::unknown) << fma;
+    EXPECT_THAT(fp16.why, HasSubstr("GTX 16"));
+    EXPECT_FALSE(fp16.peak);
+  }
+  EXPECT_EQ(how_it_runs(user("7.5", "fp32 = 64, fp16 = 512"), "fp16").support, Support::native);
+  EXPECT_EQ(how_it_runs(user("7.5", "fp32 = 64"), "bf16").support, Support::emulated);
+  EXPECT_EQ(how_it_runs(user("8.9", "fp32 = 128, fp16_vector = 128"), "fp16").support, Support::unknown);
+  EXPECT_EQ(how_it_runs(user("8.9", "fp32 = 128"), "fp16").support, Support::native);
+  EXPECT_EQ(how_it_runs(described({.name = "NVIDIA GeForce GTX 1660", .capability = 75, .sms = 22, .clock_mhz = 1785.0}, built_in()), "fp16").support, Support::unknown);
 }
 
 constexpr const char* good = "[[gpu]]\nname = \"My GPU\"\ncompute_capability = \"8.9\"\nsms = 24\nboost_mhz = 2000\nmemory_gb = 8\nbandwidth_gbs = 272\n"
@@ -153,6 +209,20 @@ TEST(Hardware, AUsersFileIsChecked) {
   EXPECT_THAT(mistakes("[[gpu]]\nname = 7\nsms = \"many\"\ncompute_capability = \"8\"\n"),
               ElementsAre(HasSubstr(":2: name takes a text"), HasSubstr("compute_capability \"8\""), HasSubstr("sms takes a number from 1 to 4096"), HasSubstr("boost_mhz is missing"),
                           HasSubstr("memory_gb is missing"), HasSubstr("bandwidth_gbs is missing"), HasSubstr("fma is missing")));
+  // One mistake, one line: nothing is said of what would follow from it.
+  const auto with = [&](const std::string& key, const std::string& value) {
+    std::string text = std::string(good) + "peak = { fp16 = 24.6 }\nattainable = { fp16 = 20 }\n";
+    const std::size_t at = text.find("\n" + key + " =") + 1;
+    return mistakes(text.replace(at, text.find('\n', at) - at, key + " = " + value));
+  };
+  EXPECT_THAT(with("fma", "{ fp32 = nan }"), ElementsAre(HasSubstr("fma.fp32 takes a number from 1 to 1048576")));
+  EXPECT_THAT(with("fma", "{ fp33 = 64 }"), ElementsAre(HasSubstr("fma.fp33 is no rate")));
+  EXPECT_THAT(with("fma", "64"), ElementsAre(HasSubstr("fma takes a table")));
+  EXPECT_THAT(with("sms", "2.5"), ElementsAre(HasSubstr("sms takes a whole number")));
+  EXPECT_THAT(with("boost_mhz", "1"), ElementsAre(HasSubstr("boost_mhz takes a number from 100 to 10000")));
+  EXPECT_THAT(with("bandwidth_gbs", "0"), ElementsAre(HasSubstr("from 1 to 1000000 (10^9 bytes/s)")));
+  EXPECT_THAT(with("compute_capability", "8.9"), ElementsAre(HasSubstr("write \"8.9\"")));
+  EXPECT_THAT(with("compute_capability", "9"), ElementsAre(HasSubstr("write \"9.0\"")));
   EXPECT_THAT(mistakes("sms = = 3"), ElementsAre(HasSubstr("my.toml:1: ")));
   EXPECT_THAT(mistakes("[gpus]\n"), ElementsAre(HasSubstr("unknown key gpus"), HasSubstr("no [[gpu]] table")));
   EXPECT_THAT(mistakes(std::string(good) + "unverified = { speed = \"x\" }\n"), ElementsAre(HasSubstr("unverified.speed is no figure")));
@@ -163,7 +233,7 @@ class HardwareFiles : public Scratch {};
 TEST_F(HardwareFiles, AUsersGpuIsKept) {
   const std::string folder = in("config/gpus");
   const Gpu gpu = read_gpus(good, "my.toml").gpus.at(0);
-  EXPECT_EQ(keep_user_gpu(folder, gpu, good), folder + "/my-gpu.toml");
+  EXPECT_EQ(keep_user_gpu(folder, gpu, good).path, folder + "/my-gpu.toml");
   std::ofstream(folder + "/broken.toml") << "[[gpu]]\n";
   const UserGpus own = read_user_gpus(folder);
   ASSERT_THAT(own.gpus, SizeIs(1));
@@ -171,6 +241,15 @@ TEST_F(HardwareFiles, AUsersGpuIsKept) {
   EXPECT_THAT(own.mistakes, ::testing::Contains(HasSubstr("broken.toml:1: key name is missing")));
   const GpuTable table(built_in_gpus(), own.gpus);
   EXPECT_EQ(table.named("my-gpu").sms, 24);
+  // A device is one GPU's: whose rates it is given must not be chance.
+  Gpu first = gpu, second = gpu;
+  first.name = "First";
+  second.name = "Second";
+  first.device = {"NVIDIA Own 1"};
+  second.device = {"NVIDIA Testium", "own 1"};
+  first.file = "first.toml";
+  EXPECT_EQ(same_device(second, {gpu, first}), "Second: the device \"own 1\" is that of First (first.toml): leave it out of one");
+  EXPECT_EQ(same_device(second, {gpu}), "");
   Gpu taken = gpu;
   taken.name = "T4";
   EXPECT_THROW(keep_user_gpu(folder, taken, good), UsageError);

@@ -69,7 +69,7 @@ TEST_F(MendsTest, ReadsWhatWasTried) {
   EXPECT_EQ(mend["step_time_ratio"], 1.25);
   EXPECT_EQ(mend["memory_delta_bytes"], 256);
   EXPECT_EQ(json["runs"][0]["mends"][2]["step_time_ratio"], nullptr);
-  EXPECT_THAT(form("csv", section), HasSubstr("fp16,0,bf16,refuted,change bf16,it stays,,unknown,,\r\n"));
+  EXPECT_THAT(form("csv", section), HasSubstr("fp16,0,bf16,refuted,change bf16,it stays,,unknown,,,,false\r\n"));
 }
 
 TEST_F(MendsTest, VerdictsPromiseNoMoreThanWasRun) {

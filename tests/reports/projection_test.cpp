@@ -146,20 +146,74 @@ TEST_F(ProjectionTest, MemoryFitsOrDoesNot) {
   EXPECT_EQ(json["gpus"][0]["modes"][1]["fits"], "maybe");
 }
 
+TEST_F(ProjectionTest, ABatchWithoutAPlanSaysNothing) {
+  ProjectionInput input{.modes = {planned("fp32")}};
+  const auto largest = [&](std::int64_t unknown) {
+    input.peak_at = [unknown](const std::string&, std::int64_t batch) { return batch == unknown ? Count() : Count(2000000000 + 1000000000 * batch); };
+    return project(input, {{"t4", gpu("t4")}}, {}).gpus[0].modes[0].largest_batch;
+  };
+  EXPECT_EQ(largest(15), 12);  // neither doubled to nor halved to
+  EXPECT_FALSE(largest(1)) << "not even one";
+  EXPECT_FALSE(largest(4)) << "on the way up";
+  EXPECT_FALSE(largest(16)) << "the one that would be too many";
+  EXPECT_FALSE(largest(12)) << "in between";
+}
+
+void enlarge(ForgedTime& t, std::int64_t flops, std::int64_t bytes) {
+  for (NodeRecord& node : t.forged.nodes) {
+    if (node.flops) node.flops = *node.flops * flops;
+    if (node.bytes_read) node.bytes_read = *node.bytes_read * bytes;
+    if (node.bytes_written) node.bytes_written = *node.bytes_written * bytes;
+    for (auto* list : {&node.inputs, &node.outputs})
+      for (Signature& s : *list)
+        if (!s.shape.empty()) s.shape[0] *= bytes;
+  }
+}
+
+std::string text_of(const Projection& p) {
+  std::ostringstream out;
+  write_projection_text(p, out);
+  std::istringstream lines(out.str());
+  std::string joined, word;  // blanks and ends of lines are one blank
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(columns(line), 80u) << line;
+  for (std::istringstream words(out.str()); words >> word;) joined += word + " ";
+  return joined;
+}
+
+TEST_F(ProjectionTest, WhatTheTimeRestsOnIsWhatCarriedIt) {
+  // At the peaks of a T4 each of the three takes between 2 and 10 µs: small launches, at half of the bandwidth's 0.75.
+  ForgedTime t("fp32");
+  enlarge(t, 1, 200);
+  const PlannedMode small{.mode = "fp32", .plan = time_parts::plan_of(t.forged.nodes, t.forged.tensors, t.forged.edges)};
+  const ProjectionInput input{.modes = {small}};
+  const Projection p = project(input, {{"t4", gpu("t4")}}, {});
+  const ModeProjection& mode = p.gpus.at(0).modes.at(0);
+  double bytes = 0.0;
+  for (const PlannedLaunch& launch : planned_launches(small.plan)) bytes += launch.bytes;
+  EXPECT_NEAR(*mode.step.value, bytes / (320e9 * 0.375), 1e-12);
+  const std::string text = text_of(p);
+  EXPECT_THAT(text, HasSubstr("memory 100 % of the time (3 of 3 launches)"));
+  EXPECT_THAT(text, HasSubstr("rests on 100 % of the time on 0.375 of the bandwidth in small launches (0.25…0.93, assumed)"));
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("0.75")));
+  // With nothing to do it is all launch cost.
+  EXPECT_THAT(text_of(project({.modes = {planned("fp32")}}, {{"t4", gpu("t4")}}, {})), HasSubstr("rests on 100 % of the time on the launch cost, 5 µs (3…10, assumed)"));
+}
+
+TEST_F(ProjectionTest, MemoryIsInPlainNumbers) {
+  ProjectionInput input{.modes = {planned("fp16")}};  // no fp32: its column is "-"
+  input.modes[0].peak_bytes = 4950000000000;
+  EXPECT_THAT(text_of(project(input, {{"t4", gpu("t4")}}, {})), HasSubstr(" - 4950 GB no"));
+  input.modes[0].peak_bytes = 9000000000000000000;
+  EXPECT_THAT(text_of(project(input, {{"t4", gpu("t4")}}, {})), HasSubstr(" - 9000 PB no"));
+}
+
 /// A run on a GPU whose kernels take `slowness` times what the peaks allow.
 ForgedTime on_gpu(const std::string& mode, const char* device, double slowness, std::int64_t id) {
   ForgedTime t(mode, id);
   t.forged.run.device = device;
   t.forged.run.device_kind = "cuda";
   t.forged.run.time_provenance = Provenance::measured;
-  for (NodeRecord& node : t.forged.nodes) {  // work that takes milliseconds
-    if (node.flops) node.flops = *node.flops * 4000000;
-    if (node.bytes_read) node.bytes_read = *node.bytes_read * 500000;
-    if (node.bytes_written) node.bytes_written = *node.bytes_written * 500000;
-    for (auto* list : {&node.inputs, &node.outputs})
-      for (Signature& s : *list)
-        if (!s.shape.empty()) s.shape[0] *= 500000;
-  }
+  enlarge(t, 4000000, 500000);  // work that takes milliseconds
   const Gpu& known = *gpu_table().of_device(device);
   double step = 0.0;
   for (const PlannedLaunch& launch : planned_launches(time_parts::plan_of(t.forged.nodes, t.forged.tensors, t.forged.edges))) {
@@ -198,6 +252,10 @@ TEST_F(ProjectionTest, MeasuredRunsAreProjectedFromTheOthers) {
       EXPECT_NEAR(*c.error, 0.0, 1e-3) << c.gpu << ' ' << c.mode;
     }
   }
+  // Which of the shares that carried the figure are fitted, and from how many launches.
+  const ProjectionInput again{.modes = {{.mode = "fp16", .plan = runs[1].plan}}};
+  const std::string carried = text_of(project(again, {{"t4", gpu("t4")}}, runs));
+  EXPECT_THAT(carried, HasSubstr(" on 0.625 of the bandwidth in large launches (0.625…0.625, fitted to " + std::to_string(memory.samples) + " launches, error 0 %)")) << carried;
   Projection p{.checked = checked};
   std::ostringstream text;
   write_checked_text(p, text);

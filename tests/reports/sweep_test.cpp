@@ -109,6 +109,84 @@ TEST(Sweep, ASizeIsHeldAgainstItsShareOfTheWork) {
   EXPECT_THAT(sweep_result(in).claims[0].text, HasSubstr("50 is 1.2 x slower than 100:"));
 }
 
+/// Rounds of two kinds: a load that comes and goes. kinds: 'a' and 'b', by round.
+std::vector<double> two_kinds(const std::string& kinds, double a_us, double b_us, int phase = 0) {
+  std::vector<double> seconds = rounds(0.0, 0.5, phase, static_cast<int>(kinds.size()));
+  for (std::size_t i = 0; i < kinds.size(); ++i) seconds[i] += 1e-6 * (kinds[i] == 'a' ? a_us : b_us);
+  return seconds;
+}
+
+TEST(Sweep, RoundsOfTwoKindsAreNoEvidence) {
+  SweepInput in = lm_head();
+  in.modes[0].timings.erase(in.modes[0].timings.begin());
+  in.sizes = {50257, 50304};
+  auto& given = in.modes[0].timings[0];
+  auto& size = in.modes[0].timings[1];
+  const auto verdict = [&] { return at(sweep_result(in), 50304).verdict; };
+  given = {.size = 50257, .seconds = rounds(1700, 0.5), .again = rounds(1700, 0.5, 3)};
+  // In 5 rounds of 9 the size gains 100 µs, in 4 it loses as much: by the median distance from the median the noise is below 1 µs.
+  size.seconds = two_kinds("ababababa", 1600, 1800, 5);
+  EXPECT_EQ(verdict(), SweepVerdict::undecided);
+  EXPECT_GT(*at(sweep_result(in), 50304).noise, 50e-6);
+  // In 4 rounds it gains next to nothing: of one sign, and of two kinds.
+  size.seconds = two_kinds("ababababa", 1600, 1698, 5);
+  EXPECT_EQ(verdict(), SweepVerdict::undecided);
+  // Two rounds of nine against it.
+  size.seconds = two_kinds("aaabaaaba", 1650, 1705, 5);
+  EXPECT_EQ(verdict(), SweepVerdict::undecided);
+  // One of nine is no nine of ten; two of twenty are.
+  size.seconds = two_kinds("aaaabaaaa", 1650, 1705, 5);
+  EXPECT_EQ(verdict(), SweepVerdict::undecided);
+  given = {.size = 50257, .seconds = rounds(1700, 0.5, 0, 20), .again = rounds(1700, 0.5, 3, 20)};
+  size.seconds = two_kinds("aaaabaaaaaaaabaaaaaa", 1650, 1705, 5);
+  EXPECT_EQ(verdict(), SweepVerdict::faster);
+  // Clean rounds.
+  size.seconds = rounds(1690, 0.5, 5, 20);
+  EXPECT_EQ(verdict(), SweepVerdict::faster);
+  size.seconds = rounds(1750, 0.5, 5, 20);
+  EXPECT_EQ(verdict(), SweepVerdict::slower);
+}
+
+TEST(Sweep, BothTimingsOfTheGivenSizeHaveToSaySo) {
+  SweepInput in = lm_head();
+  auto& given = in.modes[0].timings[1];
+  // The load meets the first timing of the given size in two rounds of three, the second in the others.
+  given = {.size = 50257, .seconds = two_kinds("aababaaba", 1800, 1700), .again = two_kinds("aabbaabaa", 1700, 1700, 3)};
+  in.modes[0].timings[2].seconds = rounds(1705, 0.5, 5);
+  EXPECT_EQ(at(sweep_result(in), 50304).verdict, SweepVerdict::undecided);
+  // In fewer than half of the rounds the second timing is as fast as the size: the median difference of both is small.
+  given = {.size = 50257, .seconds = rounds(1800, 0.5), .again = two_kinds("aaaaaaaab", 1800, 1690, 3)};
+  in.modes[0].timings[2].seconds = rounds(1700, 0.5, 5);
+  EXPECT_EQ(at(sweep_result(in), 50304).verdict, SweepVerdict::undecided) << "one of nine";
+  given.again = rounds(1800, 0.5, 3);
+  EXPECT_EQ(at(sweep_result(in), 50304).verdict, SweepVerdict::faster);
+}
+
+TEST(Sweep, RatioAndDifferenceHaveOneSign) {
+  SweepInput in = lm_head();
+  in.columns = 100;
+  in.sizes = {50, 100, 200};
+  for (const auto& [half, twice] : {std::pair{400.0, 2500.0}, {600.0, 1500.0}, {1200.0, 800.0}}) {
+    in.modes[0].timings = {{.size = 50, .seconds = rounds(half, 1)}, {.size = 100, .seconds = rounds(1000, 1), .again = rounds(1000, 1, 2)}, {.size = 200, .seconds = rounds(twice, 1)}};
+    const Sweep sweep = sweep_result(in);
+    for (const SweepSize& row : sweep.sizes) {
+      const SweepTime& t = row.times[0];
+      EXPECT_EQ(*t.ratio > 1.0, *t.difference > 0.0) << row.size;
+      EXPECT_EQ(*t.ratio < 1.0, *t.difference < 0.0) << row.size;
+      EXPECT_EQ(*t.difference > 0.0, t.verdict == SweepVerdict::faster) << row.size;
+      EXPECT_EQ(*t.difference < 0.0, t.verdict == SweepVerdict::slower) << row.size;
+    }
+  }
+}
+
+TEST(Sweep, OneRoundIsOne) {
+  SweepInput in = lm_head();
+  for (auto& t : in.modes[0].timings) t.seconds.resize(1);
+  std::ostringstream text;
+  make_exporter("text")->write(sweep_result(in), text);
+  EXPECT_THAT(text.str(), AllOf(HasSubstr("median of 1 round\n"), HasSubstr("1 round was timed; a claim needs 5")));
+}
+
 TEST(Sweep, AFewRoundsAreNoClaim) {
   SweepInput in = lm_head();
   for (auto& t : in.modes[0].timings) t.seconds.resize(4);

@@ -143,6 +143,70 @@ TEST_F(TimeOfADevice, TensorCoresOfFp32AreTf32s) {
   EXPECT_EQ(volta.tensor_cores_provenance, Provenance::inferred);
 }
 
+// A GeForce part boosts above the clock of its data sheet: what it reports, or was sampled at, is its peak.
+TEST_F(TimeOfADevice, PeaksAreAtTheClockTheDeviceHas) {
+  ForgedTime t = gpu("fp32", "NVIDIA GeForce RTX 4090");  // 82.6 TFLOP/s at 2520 MHz
+  t.kernel("gemm", 1, t.id("y"), 1000, 100);
+  for (NodeRecord& node : t.forged.nodes)
+    if (node.name == "y") node.flops = 8'800'000'000;  // 88 TFLOP/s
+  const auto with = [&](const std::string& devices, Number sampled) {
+    t.forged.run.machine = MachineId{1};
+    { write_times(in("g.ulp"), {&t}); }
+    RunFileWriter writer(in("g.ulp"), {.append = true});
+    writer.push(MachineRecord{.id = MachineId{1}, .devices_json = devices});
+    writer.push(DeviceSample{.phase = "timing", .core_clock_mhz = sampled});
+    writer.close();
+    return node_named(time_report(RunFileReader(in("g.ulp")), {}).modes.at(0), "y");
+  };
+  const auto reports = [](int mhz) {
+    return R"({"cuda": {"gpus": [{"name": "AMD"}, {"name": "NVIDIA GeForce RTX 4090", "multiprocessors": 128, "clock_mhz": )" + std::to_string(mhz) + "}]}}";
+  };
+  EXPECT_TRUE(with("", {}).faster_than_peak);
+  EXPECT_TRUE(with(reports(2520), 2500.0).faster_than_peak);
+  EXPECT_TRUE(with(R"({"cuda": {"gpus": [{"name": "NVIDIA GeForce RTX 3090", "multiprocessors": 128, "clock_mhz": 2790}]}})", {}).faster_than_peak) << "another device";
+  EXPECT_TRUE(with(R"({"cuda": {"gpus": 3}})", {}).faster_than_peak);
+  const NodeTime reported = with(reports(2700), {});
+  EXPECT_FALSE(reported.faster_than_peak);
+  EXPECT_NEAR(*reported.of_peak, 88.0 / (128 * 128 * 2 * 2700e-6), 2e-5);
+  EXPECT_FALSE(with(reports(2520), 2700.0).faster_than_peak);
+  EXPECT_FALSE(with("", 2700.0).faster_than_peak);
+}
+
+// The margin is on both peaks: 1 % above the one without tensor cores proves nothing, and 1 % above that with them is no wrong time.
+TEST_F(TimeOfADevice, BothPeaksHaveTheMargin) {
+  const auto at = [&](const std::string& mode, double tflops) {
+    ForgedTime t = gpu(mode, "NVIDIA A100-SXM4-40GB");
+    t.kernel("gemm", 1, t.id("y"), 1000, 100);
+    for (NodeRecord& node : t.forged.nodes)
+      if (node.name == "y") node.flops = static_cast<std::int64_t>(tflops * 1e8);
+    return node_named(of(t), "y");
+  };
+  EXPECT_EQ(at("bf16", 19.5 * 1.01).tensor_cores, TensorCores::unknown);
+  EXPECT_EQ(at("bf16", 19.5 * 1.03).tensor_cores, TensorCores::yes);
+  EXPECT_EQ(at("bf16", 312 * 1.01).tensor_cores, TensorCores::yes);
+  EXPECT_EQ(at("bf16", 312 * 1.03).tensor_cores, TensorCores::unknown);
+  EXPECT_FALSE(at("fp32", 19.5 * 1.01).faster_than_peak);
+  EXPECT_TRUE(at("fp32", 19.5 * 1.03).faster_than_peak);
+}
+
+TEST_F(TimeOfADevice, Fp8IsOnTensorCoresWhereTheyTakeIt) {
+  const auto in_fp8 = [&](const std::string& device, std::int64_t flops) {
+    ForgedTime t = gpu("fp32", device);
+    t.kernel("gemm", 1, t.id("y"), 1000, 100);
+    for (NodeRecord& node : t.forged.nodes)
+      if (node.name == "y") {
+        node.compute_format = "e4m3";
+        node.flops = flops;
+      }
+    return node_named(of(t), "y");
+  };
+  EXPECT_EQ(in_fp8("NVIDIA H100 80GB HBM3", 1'000'000'000).tensor_cores, TensorCores::unknown);  // 10 TFLOP/s
+  const NodeTime fast = in_fp8("NVIDIA H100 80GB HBM3", 150'000'000'000);
+  EXPECT_EQ(fast.tensor_cores, TensorCores::yes);
+  EXPECT_NEAR(*fast.of_peak, 1500 / 1978.9, 2e-3);
+  EXPECT_EQ(in_fp8("NVIDIA A100-SXM4-40GB", 1'000'000'000).tensor_cores, TensorCores::no);
+}
+
 TEST_F(TimeOfADevice, ConditionsAndThrottling) {
   ForgedTime fp16 = gpu("fp16", "Testium GPU");
   const auto with = [&](const std::vector<DeviceSample>& samples) {

@@ -76,6 +76,10 @@ TEST_F(GpuWatchTest, SamplesBelongToTheRunAndTheStepUnderWay) {
   EXPECT_EQ(in_run.front().step, 7);
   EXPECT_EQ(in_run.back().step, 8);
 
+  await_reads(0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(samples().size(), in_run.size()) << "the sink had them all when the run was over";
+
   watch.begin_timing();
   await_reads(3);
   EXPECT_EQ(samples().size(), in_run.size()) << "nothing is written while steps are timed";
