@@ -202,21 +202,40 @@ ULPSCOPE_BODY bool unchanged(const T* before, const T* after, int n) {
   return difference == 0;
 }
 
+/// x, or 0 where it is not finite; with integers, so that a loop over it becomes vector code.
+ULPSCOPE_BODY float finite_or_zero(float x) {
+  const auto magnitude = static_cast<std::int32_t>(bits_of(x) & Layout<float>::magnitude);
+  const bool finite = magnitude < static_cast<std::int32_t>(Layout<float>::infinity);
+  return float_from_bits(bits_of(x) & (0u - static_cast<std::uint32_t>(finite)));
+}
+ULPSCOPE_BODY double finite_or_zero(double x) {
+  const auto magnitude = static_cast<std::int64_t>(bits_of(x) & Layout<double>::magnitude);
+  const bool finite = magnitude < static_cast<std::int64_t>(Layout<double>::infinity);
+  return double_from_bits(bits_of(x) & (0ull - static_cast<std::uint64_t>(finite)));
+}
+
+/// One value to each lane. Two strides, one in T and one in double: a loop with both does not become vector code.
+template <class T>
+ULPSCOPE_BODY void add_lanes(const T* values, double* sum, double* squares) {
+  T finite[sum_lanes];
+  for (int lane = 0; lane < sum_lanes; ++lane) finite[lane] = finite_or_zero(values[lane]);
+  for (int lane = 0; lane < sum_lanes; ++lane) {
+    const double v = static_cast<double>(finite[lane]);
+    sum[lane] += v;
+    squares[lane] += v * v;
+  }
+}
+
 /// The same sums where there are no errors.
 template <class T>
 ULPSCOPE_BODY void count_sums(const T* values, int n, RoundingCounts& c) {
   double sum[sum_lanes] = {};
   double squares[sum_lanes] = {};
-  const auto add = [&](T x, int lane) {
-    const double v = static_cast<double>((bits_of(x) & Layout<T>::magnitude) < Layout<T>::infinity ? x : T(0));
-    sum[lane] += v;
-    squares[lane] += v * v;
-  };
   int i = 0;
-  for (; i + sum_lanes <= n; i += sum_lanes) {
-    for (int lane = 0; lane < sum_lanes; ++lane) add(values[i + lane], lane);
-  }
-  for (int lane = 0; i + lane < n; ++lane) add(values[i + lane], lane);
+  for (; i + sum_lanes <= n; i += sum_lanes) add_lanes(values + i, sum, squares);
+  T rest[sum_lanes] = {};  // zeros change no sum
+  for (int lane = 0; i + lane < n; ++lane) rest[lane] = values[i + lane];
+  add_lanes(rest, sum, squares);
   c.sum += fold(sum);
   c.sum_of_squares += fold(squares);
 }
