@@ -200,6 +200,34 @@ TEST_F(DiagnosisTest, ASumOfSmallElementsIsTooLong) {
   EXPECT_EQ(value(d.causes[0], "sum"), 80000.0);
 }
 
+// The gradient of a bias is a sum over the batch. Its greatest was 144856 at a scale of 2^16, so it is 2.21: what is too large is the
+// scale, and the skip is how the scale is found.
+TEST_F(DiagnosisTest, AScaledSumOfTheBackwardPassIsAMatterOfTheScale) {
+  for (const bool scaled : {true, false}) {
+    ForgedRun run("fp16");
+    if (!scaled) run.run.loss_scaling = "none";
+    run.source("x", TensorRole::input, "fp16", {1024, 128});
+    run.node("sum", "loss", {"x"}, "fp32", Phase::forward, {});
+    run.node("expand", "loss.dx", {"loss"}, "fp16", Phase::backward, {1024, 128});
+    run.node("sum_to", "proj.dbias", {"loss.dx"}, "fp16", Phase::backward, {128});
+    run.step(1.0, true, scaled ? 65536.0 : 1.0);
+    for (int step = 0; step < 20; ++step) run.step(1.0, false, scaled ? 32768.0 : 1.0);
+    run.observe(0,
+                {{"x", {.elements = 131072, .greatest = 3.0, .mean = 0.1}},
+                 {"loss.dx", {.elements = 131072, .greatest = 900.0, .mean = 1.9e-8}},
+                 {"proj.dbias", {.elements = 128, .greatest = 144856.0, .overflowed = 1}}},
+                "replay");
+    const RunDiagnosis d = of(run);
+    if (scaled) {
+      EXPECT_EQ(d.causes.at(0).kind, Kind::gradient_too_large_for_scale) << d.causes[0].what;
+      EXPECT_NE(d.causes[0].gravity, Gravity::damage) << d.verdict;
+    } else {
+      ASSERT_EQ(d.causes.at(0).kind, Kind::reduction_too_long) << d.causes[0].what;
+      EXPECT_EQ(value(d.causes[0], "sum"), 144856.0);
+    }
+  }
+}
+
 TEST_F(DiagnosisTest, OneElementThatIsTooLargeIsNoMatterOfLength) {
   ForgedRun run("fp16");
   run.source("x", TensorRole::input, "fp32", {40000});

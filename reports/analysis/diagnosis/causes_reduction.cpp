@@ -25,7 +25,9 @@ bool sums_its_inputs(const PlanNode& node) {
 Share share_of(const Suspect& s, std::int64_t n) {
   const PlanNode& node = s.node();
   const Stat* x = s.input(0);
-  if (sums_its_inputs(node) && x != nullptr && x->mean)
+  // Of several sums the mean of all elements tells nothing of the greatest, which was counted before it was rounded.
+  const bool several = s.root.stat != nullptr && s.root.stat->elements > 1;
+  if (sums_its_inputs(node) && x != nullptr && x->mean && !(several && s.root.how == Root::How::rounding))
     return {std::fabs(*x->mean), "mean of its elements", Provenance::computed};
   // A loss: what fp32 makes of the same positions.
   if (s.evidence.fp32 != nullptr && is_mean(node)) {
@@ -58,6 +60,12 @@ Known divisor(const Suspect& s, Cause& cause, std::int64_t n, Format format) {
   return Known::yes;
 }
 
+/// A gradient that only its loss scale makes too large: a lower one mends it, whatever the length of the sum.
+bool scaled_and_fits_without(const Suspect& s, Format format) {
+  return s.node().record.phase == Phase::backward && s.evidence.scales() && s.root.how == Root::How::rounding && s.root.stat != nullptr &&
+         s.root.stat->greatest / s.evidence.scale(s.step.step) < limit(format);
+}
+
 }  // namespace
 
 Known reduction_cause(const Suspect& s, Cause& cause) {
@@ -79,6 +87,7 @@ Known reduction_cause(const Suspect& s, Cause& cause) {
   const bool each_fits = !sums_its_inputs(node) || x == nullptr || x->greatest < limit(format) / 2;
   if (!each_fits) return Known::no;  // one element alone is too large: that is no matter of length
   if (s.root.how == Root::How::arithmetic && narrow == Format::fp32) return Known::no;
+  if (narrow == Format::fp32 && scaled_and_fits_without(s, format)) return Known::no;
   cause.kind = Kind::reduction_too_long;
   if (share.each && *share.each > 0.0) {
     const double sum = *share.each * static_cast<double>(n);
