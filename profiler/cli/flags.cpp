@@ -131,6 +131,7 @@ void ExperimentFlags::declare_flag(CLI::App& app, const std::string& name, const
   std::replace(dashed.begin(), dashed.end(), '_', '-');
   if (dashed != name)
     names = optional_value || group == hf_group ? names + ",--" + dashed : "--" + dashed + "," + names;
+  if (name == "modes") names += ",--mode";  // as every other command calls one
   auto held = std::make_shared<Given>();
   given_[name] = held;
   CLI::Option* option = nullptr;

@@ -19,6 +19,8 @@ void check_sums(const PlanFacts& facts, FoundFaults& found);
 void check_stuck_sums(const PlanFacts& facts, FoundFaults& found);
 /// Results (and indices) whose numbers check_stuck_sums asks for.
 std::set<std::string> narrow_addends(const engine::StepPlan& plan);
+/// Divisors that become zero in 16 bits.
+void check_divisors(const PlanFacts& facts, FoundFaults& found);
 /// Masks that are added to scores in 16 bits. explained: names of the tensors whose overflows it speaks of.
 void check_masks(const PlanFacts& facts, FoundFaults& found, std::vector<std::string>& explained);
 /// Results whose numbers check_masks asks for: by name, in fp32.

@@ -77,6 +77,7 @@ reports::PredictionInput input_of(const Planned& planned, const Experiment& expe
   const PlanFacts facts(planned.plan, planned.mode, config, rehearsal);
   std::vector<std::string> explained;
   check_masks(facts, input.checks, explained);
+  check_divisors(facts, input.checks);
   check_sums(facts, input.checks);
   check_stuck_sums(facts, input.checks);
   check_positions(facts, input.checks);

@@ -324,8 +324,8 @@ ModePrediction predict(const PredictionInput& input) {
   search_scale(input, p);
   p.flushed = lost_below(input, first_scale(p)).share;
   room(input, p);
+  p.foreseen = input.checks;   // first, where they speak of the same operation as a range: they say why
   forward_overflows(input, p.foreseen);
-  p.foreseen.insert(p.foreseen.end(), input.checks.begin(), input.checks.end());
   backward_faults(input, p, p.foreseen);
   forward_flushes(input, p.foreseen);
   std::stable_sort(p.foreseen.begin(), p.foreseen.end(), [](const Foreseen& a, const Foreseen& b) {

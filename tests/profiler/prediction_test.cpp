@@ -125,6 +125,37 @@ TEST(Prediction, AConstantMayOverflowBf16Too) {
   EXPECT_THAT(p.advice, HasSubstr("bf16 does not help: a constant overflows there, too"));
 }
 
+constexpr const char* divided =
+    "model = {kind = 'graph', loss = 'loss'}\ntrain = {optimizer = 'sgd', momentum = 0.0, weight_decay = 0.0}\n"
+    "override = [{nodes = 'q', compute = 'fp16'}]\nnode = [\n"
+    "{name = 'x', op = 'input', shape = [4, 8], values = 0.5},\n"
+    "{name = 'w', op = 'parameter', shape = [8, 8], init = 0.25},\n"
+    "{name = 'y', op = 'linear', inputs = ['x', 'w']},\n"
+    "{name = 'eps', op = 'input', shape = [8], values = ";
+constexpr const char* by_it =
+    "},\n{name = 'q', op = 'div', inputs = ['y', 'eps']},\n"
+    "{name = 's', op = 'scale', inputs = 'q', factor = 1e-7},\n"
+    "{name = 'loss', op = 'mean', inputs = 's'},\n]\n";
+
+// 2^-25 = 2.98e-8 is the greatest number that fp16 rounds to zero. The first step in fp32 is finite, and 1 / 1e-8 overflows fp16
+// even so: what has to change is the epsilon, not the quotient.
+TEST(Prediction, ADivisorThatIsZeroInFp16) {
+  const auto with = [](const char* epsilon) {
+    return of(foresee_toml(std::string(divided) + epsilon + by_it, "fp16"), "fp16");
+  };
+  const ModePrediction gone = with("1e-8");
+  EXPECT_FORECAST(gone, "overflow");
+  const Foreseen& f = fault(gone, "epsilon_vanished", "q");
+  EXPECT_EQ(&f, &gone.foreseen.front()) << told(gone);
+  EXPECT_EQ(f.gravity, reports::Gravity::fatal);
+  EXPECT_EQ(fact_of(f, "zeros"), 8.0);
+  EXPECT_EQ(f.tensor, "q.in1.fp16");
+  const ModePrediction stays = with("1e-3");   // 1 / 1e-3 fits as well
+  EXPECT_TRUE(std::none_of(stays.foreseen.begin(), stays.foreseen.end(),
+                           [](const Foreseen& other) { return other.kind == "epsilon_vanished"; }))
+      << told(stays);
+}
+
 TEST(Prediction, SumsAndCountsThatAreKeptNarrow) {
   const ModePrediction fp16 = of(foresee("10", "fp16"), "fp16");
   EXPECT_FORECAST(fp16, "damage");
