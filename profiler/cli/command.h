@@ -34,6 +34,8 @@ struct Command {
 Action declare_run(CLI::App& app);
 Action declare_plan(CLI::App& app);
 Action declare_compare(CLI::App& app);
+Action declare_report(CLI::App& app);
+Action declare_view(CLI::App& app);
 Action declare_diagnose(CLI::App& app);
 Action declare_mend(CLI::App& app);
 Action declare_replay(CLI::App& app);
@@ -46,6 +48,8 @@ Action declare_info(CLI::App& app);
 Action declare_devices(CLI::App& app);
 Action declare_hardware(CLI::App& app);
 Action declare_project(CLI::App& app);
+Action declare_advise(CLI::App& app);
 Action declare_tensor_core(CLI::App& app);
+Action declare_import(CLI::App& app);
 
 }  // namespace ulpscope::profiler

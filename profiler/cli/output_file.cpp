@@ -8,7 +8,9 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <ostream>
 #include <span>
+#include <streambuf>
 #include <system_error>
 
 #include "engine/data/durable_file.h"
@@ -40,6 +42,35 @@ bool is_special(const std::string& path) {
   std::error_code error;
   return fs::exists(path, error) && !fs::is_regular_file(path, error) && !fs::is_directory(path, error);
 }
+
+/// Hands what is written to a durable file, a megabyte at a time.
+class DurableBuffer : public std::streambuf {
+ public:
+  explicit DurableBuffer(engine::DurableFile& file) : file_(file) { text_.reserve(most); }
+
+ protected:
+  int_type overflow(int_type c) override {
+    if (traits_type::eq_int_type(c, traits_type::eof())) return traits_type::not_eof(c);
+    text_ += traits_type::to_char_type(c);
+    if (text_.size() >= most) sync();
+    return c;
+  }
+  std::streamsize xsputn(const char* text, std::streamsize size) override {
+    text_.append(text, static_cast<std::size_t>(size));
+    if (text_.size() >= most) sync();
+    return size;
+  }
+  int sync() override {
+    file_.write(std::as_bytes(std::span(text_)));
+    text_.clear();
+    return 0;
+  }
+
+ private:
+  static constexpr std::size_t most = 1 << 20;
+  engine::DurableFile& file_;
+  std::string text_;
+};
 
 /// The place that a name stands for, in the end.
 fs::path target_of(const std::string& path) {
@@ -77,10 +108,15 @@ void check_output_file(const std::string& path, bool force, const std::vector<st
 }
 
 void write_output_file(const std::string& path, std::string_view text) {
+  write_output_file(path, [&](std::ostream& out) { out.write(text.data(), static_cast<std::streamsize>(text.size())); });
+}
+
+void write_output_file(const std::string& path, const std::function<void(std::ostream&)>& write) {
   if (is_special(path)) {
     std::ofstream out(path, std::ios::binary);
     if (!out) throw UsageError(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
-    out << text << std::flush;
+    write(out);
+    out << std::flush;
     if (!out) throw Error(fmt::format("{} was not written to the end: {}", path, std::strerror(errno)));
     return;
   }
@@ -90,7 +126,11 @@ void write_output_file(const std::string& path, std::string_view text) {
   } catch (const Error& failure) {
     throw UsageError(failure.what());
   }
-  file->write(std::as_bytes(std::span(text)));
+  DurableBuffer buffer(*file);
+  std::ostream out(&buffer);
+  out.exceptions(std::ios::badbit);  // what the file throws reaches the caller
+  write(out);
+  out.flush();
   file->publish();
 }
 

@@ -1,6 +1,8 @@
 // Files that -o names: what is there already is not lost by mistake.
 #pragma once
 
+#include <functional>
+#include <iosfwd>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,5 +21,7 @@ void check_output_file(const std::string& path, bool force, const std::vector<st
 /// Replaces the file as a whole, or leaves it as it was; a link is followed. Throws UsageError if it cannot be written,
 /// Error if it could not be written to the end.
 void write_output_file(const std::string& path, std::string_view text);
+/// The same for what is written piece by piece and never held as a whole.
+void write_output_file(const std::string& path, const std::function<void(std::ostream&)>& write);
 
 }  // namespace ulpscope::profiler

@@ -11,13 +11,16 @@
 
 #include "kernels/error.h"
 #include "reports/analysis/compare_figures.h"
+#include "reports/analysis/imported.h"
 #include "reports/analysis/likeness.h"
+#include "reports/analysis/machine_likeness.h"
 #include "reports/analysis/sums.h"
 
 namespace ulpscope::reports {
 namespace {
 
 std::string experiment_text(const RunRecord& run) {
+  if (const auto words = imported_words(run)) return *words;
   std::string words =
       fmt::format("{} on {}", run.model.empty() ? "a model" : run.model, run.data.empty() ? "no data" : run.data);
   if (run.steps_planned) words += fmt::format(", {} steps", *run.steps_planned);
@@ -110,9 +113,9 @@ void Builder::add(const RunFileReader& reader) {
   if (std::find(out_.files.begin(), out_.files.end(), reader.path()) != out_.files.end()) return;
   out_.files.push_back(reader.path());
   if (const auto experiment = reader.experiment()) {
-    const std::string producer =
-        fmt::format("ulpscope {} ({})", experiment->producer_version,
-                    experiment->producer_commit.empty() ? "no commit" : experiment->producer_commit);
+    const std::vector<RunRecord> runs = reader.runs();
+    const bool others = std::any_of(runs.begin(), runs.end(), [](const RunRecord& run) { return imported(run).has_value(); });
+    const std::string producer = producer_words(*experiment, others);
     if (std::find(out_.producers.begin(), out_.producers.end(), producer) == out_.producers.end())
       out_.producers.push_back(producer);
   }
@@ -158,15 +161,21 @@ void Builder::warn_of_gaps(const RunFileReader& reader) {
   }
 }
 
+/// Both were made on a device that is known, and on another one: the comparison of machines says what differs.
+bool on_two_machines(const Group& a, const Group& b) {
+  const ModeResult &first = a.modes.begin()->second, &other = b.modes.begin()->second;
+  return of_a_machine(first.runs.front().run) && of_a_machine(other.runs.front().run) && first.device != other.device;
+}
+
 void Builder::warn_of_differences() {
   if (out_.producers.size() > 1)
     warn(fmt::format("recorded by different versions: {}", fmt::join(out_.producers, ", ")));
   for (std::size_t i = 1; i < groups_.size(); ++i) {
     const std::string items = fmt::format("{}", fmt::join(differences(groups_[0].like, groups_[i].like), ", "));
     if (items.empty())
-      warn(fmt::format("{} and {} ran on different devices: their times and memory are not held against each other",
+      warn(fmt::format("{} and {} ran on different devices: speed and memory against fp32 are of each device alone",
                        groups_[0].setting.tag, groups_[i].setting.tag));
-    else
+    else if (!on_two_machines(groups_[0], groups_[i]))
       warn(fmt::format("{} and {} are not alike and not held against each other: they differ in {}",
                        groups_[0].setting.tag, groups_[i].setting.tag, items));
   }
@@ -197,6 +206,7 @@ void describe(ModeResult& mode) {
       if (note) mode.notes.push_back(fmt::format("seed {}: {}", result.run.seed, *note));
   }
   if (const auto note = evaluation_note(run)) mode.notes.push_back(*note);
+  for (const std::string& words : imported_notes(run)) mode.notes.push_back(words);
   for (const std::string& words : emulated_sums(run).words) mode.notes.push_back(words);
   for (const std::string& words : sampled_sums(run)) mode.notes.push_back(words);
   if (!mode.non_standard.empty())
@@ -247,7 +257,14 @@ Comparison compare(const std::vector<const RunFileReader*>& readers) {
   if (readers.empty()) throw UsageError("compare needs at least one run file");
   Builder builder;
   for (const RunFileReader* reader : readers) builder.add(*reader);
-  return builder.finish();
+  Comparison comparison = builder.finish();
+  comparison.sums_changes = sums_changes(readers, comparison.modes);
+  std::set<std::string> devices;
+  for (const Setting& setting : comparison.settings)
+    for (const ModeResult& mode : comparison.modes)
+      if (mode.tag == setting.tag && !mode.runs.empty() && of_a_machine(mode.runs.front().run)) devices.insert(setting.device);
+  if (devices.size() > 1) comparison.machines = compare_machines(readers, comparison.settings, comparison.modes);
+  return comparison;
 }
 
 }  // namespace ulpscope::reports

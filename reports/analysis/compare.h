@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "reports/analysis/figure.h"
+#include "reports/analysis/machines.h"
 #include "reports/analysis/run_result.h"
+#include "reports/analysis/sums_change.h"
 #include "reports/analysis/verdict.h"
 
 namespace ulpscope::reports {
@@ -68,6 +70,8 @@ struct Comparison {
   std::vector<ModeResult> modes{};  ///< by setting, then fp32, tf32, fp16, bf16, fp16+tf32, bf16+tf32, others by name
   std::vector<std::string> warnings{};
   std::vector<std::string> notes{};  ///< of the recording itself: what watching cost, what was not timed
+  std::vector<SumsChange> sums_changes{};  ///< of runs with emulated sums
+  std::optional<MachineComparison> machines{};  ///< where the runs are of several devices
 };
 
 /// Throws UsageError if there is no reader or the files hold no run.

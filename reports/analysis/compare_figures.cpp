@@ -31,12 +31,14 @@ template <class Get>
 Figure total(const std::vector<const RunResult*>& runs, Get&& get) {
   if (runs.empty()) return {};
   std::int64_t sum = 0;
+  Provenance provenance = Provenance::counted;
   for (const RunResult* run : runs) {
     const Count count = get(*run);
     if (!count) return {};
     sum += *count;
+    if (run->steps_from == Provenance::inferred) provenance = Provenance::inferred;
   }
-  return {.value = static_cast<double>(sum), .samples = std::ssize(runs), .provenance = Provenance::counted};
+  return {.value = static_cast<double>(sum), .samples = std::ssize(runs), .provenance = provenance};
 }
 
 // A value if the seeds agree, else only a range.
@@ -214,26 +216,32 @@ void fill_against_reference(ModeResult& mode, const ModeResult* reference, bool 
   if (judgement.difference) mode.distance.provenance = Provenance::computed;
 }
 
-void fill_against_plain_sums(ModeResult& mode, const ModeResult& plain, const ModeResult* reference) {
-  std::string metric;
-  const std::vector<SeedPair> pairs = pair_by_seed(mode, plain, metric);
+Judgement judge_sums(const ModeResult& mode, const ModeResult& against, const ModeResult* reference, std::string& metric) {
+  const std::string other = against.sums.empty() ? against.mode + " with plain sums" : against.mode;
+  const std::vector<SeedPair> pairs = pair_by_seed(mode, against, metric);
   const bool held_out = metric == "held-out loss";
   std::vector<double> noise;
   if (reference != nullptr)
     for (const RunResult& run : reference->runs)
       if (const Number loss = held_out ? run.held_out_loss : run.final_loss; run.complete() && loss) noise.push_back(*loss);
-  Judgement& judgement = mode.against_plain;
-  judgement = judge(pairs, noise, metric, plain.mode + " with plain sums");
+  Judgement judgement = judge(pairs, noise, metric, other);
   const std::string idle = nothing_applied(runs_that_count(mode));
-  if (noise.size() < 2 && judgement.verdict != Verdict::undecided) {
+  if (std::ssize(noise) < least_pairs && judgement.verdict != Verdict::undecided) {
     judgement.verdict = Verdict::undecided;
-    judgement.reason = fmt::format("{} {:+.3g} against {} with plain sums; there are no fp32 seeds to tell the noise by", metric,
-                                   judgement.difference.value_or(0.0), plain.mode);
+    judgement.reason = fmt::format("{} {:+.3g} against {}; there are {} fp32 seeds to tell the noise by", metric, judgement.difference.value_or(0.0), other,
+                                   noise.empty() ? "no" : fmt::format("only {}", noise.size()));
   }
   if (!idle.empty()) {
     judgement.verdict = Verdict::undecided;
     judgement.reason = idle;
   }
+  return judgement;
+}
+
+void fill_against_plain_sums(ModeResult& mode, const ModeResult& plain, const ModeResult* reference) {
+  std::string metric;
+  Judgement& judgement = mode.against_plain;
+  judgement = judge_sums(mode, plain, reference, metric);
   mode.sums_distance = {.value = judgement.difference, .spread = judgement.reference_spread, .low = judgement.low,
                         .high = judgement.high, .samples = judgement.pairs};
   if (judgement.difference) mode.sums_distance.provenance = Provenance::computed;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "reports/analysis/imported.h"
 #include "reports/analysis/statistics.h"
 
 namespace ulpscope::reports {
@@ -91,6 +92,15 @@ bool steps_lost(const RunFileReader& reader, const RunRecord& run, const std::ve
   });
 }
 
+/// Of a log that another program wrote: what it says, and no more.
+void count_imported_steps(const Imported& log, const std::vector<StepRecord>& steps, RunResult& result) {
+  if (log.trace || !log.skips_known()) return;
+  if (log.skips == SkipSource::inferred) result.steps_from = Provenance::inferred;
+  result.skipped = std::count_if(steps.begin(), steps.end(), [](const StepRecord& s) { return s.skipped; });
+  result.overflows = std::count_if(steps.begin(), steps.end(), [](const StepRecord& s) { return !s.finite; });
+  if (log.every_step) result.applied = static_cast<std::int64_t>(steps.size()) - *result.skipped;
+}
+
 void count_steps(const std::vector<StepRecord>& steps, RunResult& result) {
   result.applied = steps.empty() ? 0 : steps.back().applied;
   result.skipped = 0;
@@ -120,7 +130,8 @@ RunResult summarise_run(const RunFileReader& reader, const RunRecord& run) {
   result.cut_off = run.status == RunStatus::running && !reader.live();
   const std::vector<StepRecord> steps = reader.steps(run.id);
   result.steps = static_cast<std::int64_t>(steps.size());
-  if (!steps_lost(reader, run, steps)) count_steps(steps, result);
+  if (const auto log = imported(run)) count_imported_steps(*log, steps, result);
+  else if (!steps_lost(reader, run, steps)) count_steps(steps, result);
   const std::vector<EventRecord> events = reader.events(run.id);
   const auto stop = std::find_if(events.begin(), events.end(), [](const EventRecord& e) { return e.kind == event_kind::stop; });
   take_losses(steps, stop == events.end() ? std::nullopt : std::optional(stop->step), result);
@@ -136,6 +147,7 @@ RunResult summarise_run(const RunFileReader& reader, const RunRecord& run) {
 std::optional<std::string> missing_note(const RunResult& result) {
   if (result.applied && result.losses_unknown == 0) return std::nullopt;
   if (result.applied) return fmt::format("{} of {} steps have no loss on record", result.losses_unknown, result.steps);
+  if (const auto log = imported(result.run)) return log->trace ? "a trace says nothing of which steps were applied" : "the log does not say which steps were applied";
   if (result.run.status == RunStatus::finished && result.run.steps_planned && result.steps < *result.run.steps_planned)
     return fmt::format("steps are missing from the recording: {} of {} are there", result.steps, *result.run.steps_planned);
   return "steps are missing from the recording";

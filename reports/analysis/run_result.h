@@ -24,6 +24,7 @@ struct RunResult {
   Count applied{};
   Count skipped{};
   Count overflows{};  ///< steps with a gradient that was not finite
+  Provenance steps_from = Provenance::counted;  ///< of these three: inferred where a log does not say what was skipped
 
   /// Mean training loss of the last 10 recorded steps; skipped steps whose loss is not finite are left out, unless the
   /// run ended in them. NaN if gradients that were not finite ended the run: it came to nothing.

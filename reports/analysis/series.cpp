@@ -1,41 +1,79 @@
 #include "reports/analysis/series.h"
 
+#include <algorithm>
+
 namespace ulpscope::reports {
 
-RunSeries read_series(const RunFileReader& reader, const RunRecord& run, std::int64_t buckets) {
+SeriesBuilder::SeriesBuilder(const RunRecord& run, std::int64_t buckets)
+    : run_(run.id),
+      time_(run.time_provenance),
+      buckets_(buckets),
+      loss_(buckets),
+      scale_(buckets),
+      norm_(buckets),
+      rate_(buckets),
+      seconds_(buckets),
+      elapsed_(buckets) {}
+
+void SeriesBuilder::add(const StepRecord& step) {
+  sum_ = sum_ && step.wall_seconds ? Number(*sum_ + *step.wall_seconds) : Number();
+  loss_.add(step.step, step.loss, sum_);
+  scale_.add(step.step, step.loss_scale, sum_);
+  norm_.add(step.step, step.gradient_norm, sum_);
+  rate_.add(step.step, step.learning_rate, sum_);
+  seconds_.add(step.step, step.wall_seconds, sum_);
+  elapsed_.add(step.step, sum_, sum_);
+  if (step.skipped) skipped_.push_back({step.step, sum_});
+  ++steps_;
+  next_ = step.step + 1;
+}
+
+void SeriesBuilder::read_on(const RunFileReader& reader) {
   constexpr std::int64_t page = 4096;  // rows in memory at a time
-  Thinning loss(buckets), scale(buckets), norm(buckets), rate(buckets), seconds(buckets), elapsed(buckets);
-  Thinning held_out(buckets);
-  RunSeries result;
-  result.run = run.id;
-  result.time = run.time_provenance;
-  Number sum = 0.0;
-  for (StepRange range{.first = 0, .limit = page};;) {
-    const std::vector<StepRecord> steps = reader.steps(run.id, range);
-    for (const StepRecord& step : steps) {
-      loss.add(step.step, step.loss);
-      scale.add(step.step, step.loss_scale);
-      norm.add(step.step, step.gradient_norm);
-      rate.add(step.step, step.learning_rate);
-      seconds.add(step.step, step.wall_seconds);
-      sum = sum && step.wall_seconds ? Number(*sum + *step.wall_seconds) : Number();
-      elapsed.add(step.step, sum);
-      if (step.skipped) result.skipped.push_back(step.step);
-    }
-    if (static_cast<std::int64_t>(steps.size()) < page) break;
-    range.first = steps.back().step + 1;
+  for (;;) {
+    const std::vector<StepRecord> steps = reader.steps(run_, {.first = next_, .limit = page});
+    for (const StepRecord& step : steps) add(step);
+    if (static_cast<std::int64_t>(steps.size()) < page) return;
   }
-  for (const EvaluationRecord& evaluation : reader.evaluations(run.id)) {
-    if (evaluation.split == "held_out") held_out.add(evaluation.step, evaluation.loss);
+}
+
+namespace {
+
+/// Elapsed at the end of a step, on the line between the points that were kept; 0 before the first.
+Number seconds_at(const Curve& elapsed, std::int64_t step) {
+  const auto after = std::find_if(elapsed.points.begin(), elapsed.points.end(), [&](const SeriesPoint& p) { return p.step >= step; });
+  if (step < 0) return 0.0;
+  if (after == elapsed.points.end()) return std::nullopt;
+  if (after->step == step || after == elapsed.points.begin()) return after->value;
+  const SeriesPoint& before = *(after - 1);
+  const double share = static_cast<double>(step - before.step) / static_cast<double>(after->step - before.step);
+  return before.value + share * (after->value - before.value);
+}
+
+}  // namespace
+
+RunSeries SeriesBuilder::series(const std::vector<EvaluationRecord>& evaluations) const {
+  Thinning held_out(buckets_);
+  const Curve elapsed = elapsed_.curve();
+  for (const EvaluationRecord& evaluation : evaluations) {
+    if (evaluation.split == "held_out") held_out.add(evaluation.step, evaluation.loss, seconds_at(elapsed, evaluation.step - 1));
   }
-  result.loss = loss.curve();
-  result.loss_scale = scale.curve();
-  result.gradient_norm = norm.curve();
-  result.learning_rate = rate.curve();
-  result.step_seconds = seconds.curve();
-  result.elapsed_seconds = elapsed.curve();
-  result.held_out_loss = held_out.curve();
-  return result;
+  return {.run = run_,
+          .loss = loss_.curve(),
+          .loss_scale = scale_.curve(),
+          .gradient_norm = norm_.curve(),
+          .learning_rate = rate_.curve(),
+          .step_seconds = seconds_.curve(),
+          .elapsed_seconds = elapsed,
+          .held_out_loss = held_out.curve(),
+          .skipped = skipped_,
+          .time = time_};
+}
+
+RunSeries read_series(const RunFileReader& reader, const RunRecord& run, std::int64_t buckets) {
+  SeriesBuilder builder(run, buckets);
+  builder.read_on(reader);
+  return builder.series(reader.evaluations(run.id));
 }
 
 }  // namespace ulpscope::reports

@@ -6,7 +6,16 @@
 
 namespace ulpscope::reports {
 
-/// Curves of one run against its steps. What a run did not record is a gap of kind unknown, never 0.
+/// A step that was skipped, and when.
+struct SkippedStep {
+  std::int64_t step = 0;
+  Number seconds{};  ///< elapsed at its end
+  friend bool operator==(const SkippedStep&, const SkippedStep&) = default;
+};
+
+/// Curves of one run against its steps. What a run did not record is a gap of kind unknown, never 0. Every point carries the elapsed
+/// seconds at the end of its step (of held_out_loss: of the last step before it), unknown after a step of
+/// unknown time.
 struct RunSeries {
   RunId run{};
   Curve loss{};           ///< training loss, unscaled
@@ -17,8 +26,31 @@ struct RunSeries {
   /// Wall seconds from the first recorded step to the end of this one; unknown after a step of unknown time.
   Curve elapsed_seconds{};
   Curve held_out_loss{};  ///< evaluations of the split "held_out", by steps done before them
-  std::vector<std::int64_t> skipped{};  ///< every skipped step
+  std::vector<SkippedStep> skipped{};   ///< every one
   Provenance time = Provenance::unknown;
+};
+
+/// Makes them step by step: for a run that goes on.
+class SeriesBuilder {
+ public:
+  explicit SeriesBuilder(const RunRecord& run, std::int64_t buckets = 500);
+  /// Steps ascend, else Error.
+  void add(const StepRecord& step);
+  /// Reads what comes after the last step, a page at a time. Throws what the reader throws.
+  void read_on(const RunFileReader& reader);
+  std::int64_t steps() const { return steps_; }  ///< recorded ones
+  std::int64_t next() const { return next_; }    ///< one after the last
+  RunSeries series(const std::vector<EvaluationRecord>& evaluations) const;
+
+ private:
+  RunId run_;
+  Provenance time_;
+  std::int64_t buckets_;
+  std::int64_t steps_ = 0;
+  std::int64_t next_ = 0;
+  Number sum_ = 0.0;
+  Thinning loss_, scale_, norm_, rate_, seconds_, elapsed_;
+  std::vector<SkippedStep> skipped_{};
 };
 
 /// Reads the steps by their key, a page at a time. Throws what the reader throws; UsageError if buckets < 1.

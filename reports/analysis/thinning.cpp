@@ -12,7 +12,7 @@ Thinning::Thinning(std::int64_t buckets) : limit_(buckets) {
   if (buckets < 1) throw UsageError("a thinned series needs at least 1 bucket, not " + std::to_string(buckets));
 }
 
-void Thinning::add(std::int64_t step, Number value) {
+void Thinning::add(std::int64_t step, Number value, Number seconds) {
   if (any_ && step <= last_step_) throw Error("steps of a series must ascend: " + std::to_string(step));
   if (!any_) first_step_ = step;
   any_ = true;
@@ -23,7 +23,7 @@ void Thinning::add(std::int64_t step, Number value) {
   in_gap_ = false;
   ++finite_;
   while ((step - first_step_) / width_ >= limit_) widen();
-  const SeriesPoint point{step, *value};
+  const SeriesPoint point{step, *value, seconds};
   const Bucket bucket{(step - first_step_) / width_, point, point, point, point};
   if (!buckets_.empty() && buckets_.back().index == bucket.index) {
     merge(buckets_.back(), bucket);

@@ -15,6 +15,7 @@ namespace ulpscope::reports {
 struct SeriesPoint {
   std::int64_t step = 0;
   double value = 0;  ///< finite
+  Number seconds{};  ///< the second coordinate that came with it: what time it was, so that the same point can be drawn against time
   friend bool operator==(const SeriesPoint&, const SeriesPoint&) = default;
 };
 
@@ -41,7 +42,7 @@ class Thinning {
   /// UsageError.
   explicit Thinning(std::int64_t buckets);
   /// Steps ascend, else Error.
-  void add(std::int64_t step, Number value);
+  void add(std::int64_t step, Number value, Number seconds = {});
   Curve curve() const;
 
  private:

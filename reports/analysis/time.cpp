@@ -7,6 +7,7 @@
 #include <set>
 
 #include "kernels/error.h"
+#include "reports/analysis/imported.h"
 #include "reports/analysis/statistics.h"
 #include "reports/analysis/sums.h"
 #include "reports/analysis/time_parts.h"
@@ -143,6 +144,7 @@ std::vector<std::string> recording_notes(const RunFileReader& reader) {
 namespace time_parts {
 
 std::string experiment_text(const RunRecord& run) {
+  if (const auto other = imported_words(run)) return *other;
   std::string words = fmt::format("{} on {}", run.model.empty() ? "a model" : run.model, run.data.empty() ? "no data" : run.data);
   if (run.steps_planned) words += fmt::format(", {} steps", *run.steps_planned);
   if (run.batch) words += fmt::format(", batch {}", *run.batch);
@@ -189,6 +191,7 @@ TimeReport time_report(const RunFileReader& reader, const TimeOptions& options) 
     add_doubts(mode);
     add_trust(mode);
     add_condition(mode, samples);
+    add_imported(mode, reader);
     report.modes.push_back(std::move(mode));
   }
   for (std::size_t i = 0; i < report.modes.size(); ++i) {

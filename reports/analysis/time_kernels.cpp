@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "reports/analysis/imported.h"
 #include "reports/analysis/time_parts.h"
 
 namespace ulpscope::reports::time_parts {
@@ -59,6 +60,12 @@ bool add_kernels(ModeTime& mode, const Plan& plan, std::map<NodeId, NodeTime>& r
     } else {
       by_step[*k.step].push_back(&k);
     }
+  }
+  if (by_step.empty() && use.without_step > 0 && imported(mode.run)) {   // its figures are of the whole
+    for (const KernelRecord& k : kernels)
+      if (k.duration_ns > 0 && k.start_ns > 0) by_step[0].push_back(&k);
+    use.without_step = 0;
+    mode.notes.emplace_back("the trace marks no steps: figures \"a step\" are of the whole trace");
   }
   if (by_step.empty()) {
     mode.notes.push_back(fmt::format("{} kernels were recorded, none with a time stamp and a known step: no time per step can be made of them", kernels.size()));

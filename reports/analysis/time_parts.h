@@ -43,6 +43,8 @@ void add_nodes(ModeTime& mode, const Plan& plan, const RunFileReader& reader);
 /// Adds kernels to the rows (by lead) and rows for those without a node. False: none of a known step.
 bool add_kernels(ModeTime& mode, const Plan& plan, std::map<NodeId, NodeTime>& rows, std::vector<NodeTime>& others,
                  const std::vector<KernelRecord>& kernels);
+/// Of a trace that another program recorded: formats that the names of kernels say, and what was launched within its ranges.
+void add_imported(ModeTime& mode, const RunFileReader& reader);
 /// Rates, shares, tensor cores, once seconds are known.
 void add_rates(ModeTime& mode, const Plan& plan);
 void add_categories(ModeTime& mode);

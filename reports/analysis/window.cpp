@@ -125,7 +125,7 @@ double width(const LayerWindow& layer) {
 
 std::optional<LossScaleWindow> scale_window(const RunFileReader& reader, const Evidence& evidence, double share) {
   if (evidence.observed().empty()) return std::nullopt;
-  const std::vector<TensorStatsRecord> rows = reader.tensor_stats(evidence.run().id);
+  const std::vector<TensorStatsRecord> rows = evidence.statistics(reader);
   LossScaleWindow window{.share = share};
   const Samples samples = gather(rows, evidence, window.provenance);
   if (samples.empty()) return std::nullopt;

@@ -2,6 +2,7 @@
 
 #include <initializer_list>
 
+#include "reports/export/machines.h"
 #include "reports/export/numbers.h"
 
 namespace ulpscope::reports {
@@ -56,17 +57,17 @@ void write_run(const ComparisonLines& lines, const RunResult& run) {
   const auto loss = [&](const char* key, const Number& value) {
     lines.of_run(run, key, exact(value, FigureStyle::loss), Provenance::computed);
   };
-  const auto counted = [&](const char* key, const Count& value) {
-    lines.of_run(run, key, count(value), Provenance::counted);
+  const auto counted = [&](const char* key, const Count& value, Provenance provenance = Provenance::counted) {
+    lines.of_run(run, key, count(value), provenance);
   };
   lines.of_run(run, "status", status_text(run), Provenance::unknown);
   if (!run.run.message.empty()) lines.of_run(run, "message", run.run.message, Provenance::unknown);
   loss("final_loss", run.final_loss);
   loss("best_loss", run.best_loss);
   loss("held_out_loss", run.held_out_loss);
-  counted("steps_applied", run.applied);
-  counted("steps_skipped", run.skipped);
-  counted("overflows", run.overflows);
+  counted("steps_applied", run.applied, run.steps_from);
+  counted("steps_skipped", run.skipped, run.steps_from);
+  counted("overflows", run.overflows, run.steps_from);
   counted("diverged_at", run.diverged_at);
   counted("stopped_at", run.stopped_at);
   counted("ran_away_at", run.ran_away_at);
@@ -88,6 +89,8 @@ void CsvExporter::write(const Comparison& comparison, std::ostream& out) const {
   for (const std::string& warning : comparison.warnings)
     line(out, {"", "", "", "", "warning", "", warning, "", "", "", "", ""});
   for (const std::string& note : comparison.notes) line(out, {"", "", "", "", "note", "", note, "", "", "", "", ""});
+  sums_changes_csv(comparison.sums_changes, out);
+  if (comparison.machines) machines_csv(*comparison.machines, out);
 }
 
 void CsvExporter::write(const Summary& summary, std::ostream& out) const {

@@ -3,7 +3,7 @@
 //
 // Comparison: tag,mode,device,seed,figure,unit,value,spread,low,high,samples,provenance
 //   seed is empty for the figures of a mode; figure is a key of comparison_figures(), or verdict, verdict_reason, note
-//   (of a mode), status, message, final_loss … (of a seed), warning (of the whole).
+//   (of a mode), status, message, final_loss … (of a seed), warning (of the whole). Machines side by side: export/machines.h.
 // Summary: section,name,value,detail
 // Check: file,rule,mode,seed,finding
 // Diagnosis: mode,seed,section,kind,gravity,step,node,key,value,provenance,text
@@ -18,6 +18,8 @@
 //   batch and file are empty in the rows of the mode itself: break_even, note.
 // Sweep: mode,size,figure,value,low,high,unit,provenance,text
 //   size and mode are empty in the rows fact and note.
+// Advice: gpu,mode,section,key,value,low,high,unit,provenance,text
+//   section is answer, cost, change, said, setting, evidence, refused, against, in_favour or note; gpu is empty where none was named.
 #pragma once
 
 #include "reports/export/exporter.h"
@@ -36,6 +38,7 @@ class CsvExporter : public Exporter {
   void write(const TimeReport& report, std::ostream& out) const override;
   void write(const BreakEven& result, std::ostream& out) const override;
   void write(const Sweep& sweep, std::ostream& out) const override;
+  void write(const Advice& advice, std::ostream& out) const override;
 };
 
 }  // namespace ulpscope::reports

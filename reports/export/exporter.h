@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "reports/analysis/advice.h"
 #include "reports/analysis/break_even.h"
 #include "reports/analysis/check.h"
 #include "reports/analysis/compare.h"
@@ -36,6 +37,7 @@ class Exporter {
   virtual void write(const TimeReport& report, std::ostream& out) const = 0;
   virtual void write(const BreakEven& result, std::ostream& out) const = 0;
   virtual void write(const Sweep& sweep, std::ostream& out) const = 0;
+  virtual void write(const Advice& advice, std::ostream& out) const = 0;
 };
 
 /// "text", "json" or "csv". Throws UsageError listing the forms there are.

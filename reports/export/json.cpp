@@ -5,6 +5,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "reports/export/documents.h"
+#include "reports/export/machines.h"
 #include "reports/export/numbers.h"
 
 namespace ulpscope::reports {
@@ -107,7 +109,7 @@ void print(const json& value, std::ostream& out) {
 
 }  // namespace
 
-void JsonExporter::write(const Comparison& comparison, std::ostream& out) const {
+nlohmann::ordered_json comparison_json(const Comparison& comparison) {
   json settings = json::array();
   for (const Setting& s : comparison.settings)
     settings.push_back({{"tag", s.tag}, {"experiment", s.experiment}, {"device", s.device}, {"files", s.files}});
@@ -116,20 +118,23 @@ void JsonExporter::write(const Comparison& comparison, std::ostream& out) const 
     meanings.push_back({{"key", info.key}, {"label", info.label}, {"unit", info.unit}, {"meaning", info.meaning}});
   json modes = json::array();
   for (const ModeResult& m : comparison.modes) modes.push_back(mode(m));
-  print({{"kind", "ulpscope comparison"},
-         {"version", 1},
-         {"files", comparison.files},
-         {"producers", comparison.producers},
-         {"settings", std::move(settings)},
-         {"warnings", comparison.warnings},
-         {"notes", comparison.notes},
-         {"modes", std::move(modes)},
-         {"figures", std::move(meanings)},
-         {"run_members", run_meanings()}},
-        out);
+  return {{"kind", "ulpscope comparison"},
+          {"version", 1},
+          {"files", comparison.files},
+          {"producers", comparison.producers},
+          {"settings", std::move(settings)},
+          {"warnings", comparison.warnings},
+          {"notes", comparison.notes},
+          {"modes", std::move(modes)},
+          {"figures", std::move(meanings)},
+          {"run_members", run_meanings()},
+          {"sums_changes", sums_changes_json(comparison.sums_changes)},
+          {"machines", comparison.machines ? machines_json(*comparison.machines) : json(nullptr)}};
 }
 
-void JsonExporter::write(const Summary& summary, std::ostream& out) const {
+void JsonExporter::write(const Comparison& comparison, std::ostream& out) const { print(comparison_json(comparison), out); }
+
+nlohmann::ordered_json summary_json(const Summary& summary) {
   json experiment = nullptr;
   if (summary.experiment)
     experiment = {{"name", summary.experiment->name},
@@ -163,21 +168,22 @@ void JsonExporter::write(const Summary& summary, std::ostream& out) const {
                             {"seconds", number(row.seconds, FigureStyle::seconds)},
                             {"provenance", name(row.provenance)},
                             {"detail", row.detail}});
-  print({{"kind", "ulpscope summary"},
-         {"version", 1},
-         {"file", summary.file},
-         {"bytes", summary.bytes},
-         {"schema", summary.schema},
-         {"live", summary.live},
-         {"cut_off", summary.cut_off},
-         {"experiment", std::move(experiment)},
-         {"machines", std::move(machines)},
-         {"runs", std::move(runs)},
-         {"run_members", run_meanings()},
-         {"events", summary.events},
-         {"rows", std::move(rows)},
-         {"completeness", std::move(completeness)}},
-        out);
+  return {{"kind", "ulpscope summary"},
+          {"version", 1},
+          {"file", summary.file},
+          {"bytes", summary.bytes},
+          {"schema", summary.schema},
+          {"live", summary.live},
+          {"cut_off", summary.cut_off},
+          {"experiment", std::move(experiment)},
+          {"machines", std::move(machines)},
+          {"runs", std::move(runs)},
+          {"run_members", run_meanings()},
+          {"events", summary.events},
+          {"rows", std::move(rows)},
+          {"completeness", std::move(completeness)}};
 }
+
+void JsonExporter::write(const Summary& summary, std::ostream& out) const { print(summary_json(summary), out); }
 
 }  // namespace ulpscope::reports

@@ -18,6 +18,7 @@ class JsonExporter : public Exporter {
   void write(const TimeReport& report, std::ostream& out) const override;
   void write(const BreakEven& result, std::ostream& out) const override;
   void write(const Sweep& sweep, std::ostream& out) const override;
+  void write(const Advice& advice, std::ostream& out) const override;
 };
 
 }  // namespace ulpscope::reports

@@ -9,6 +9,8 @@ class TextExporter : public Exporter {
  public:
   /// Nodes of a mode that the time report lists; 0: all.
   std::size_t top_nodes = 10;
+  /// Nodes of a mode that the comparison of machines lists; 0: all.
+  std::size_t nodes_across = 5;
 
   void write(const Comparison& comparison, std::ostream& out) const override;
   void write(const Summary& summary, std::ostream& out) const override;
@@ -20,6 +22,7 @@ class TextExporter : public Exporter {
   void write(const TimeReport& report, std::ostream& out) const override;
   void write(const BreakEven& result, std::ostream& out) const override;
   void write(const Sweep& sweep, std::ostream& out) const override;
+  void write(const Advice& advice, std::ostream& out) const override;
 };
 
 }  // namespace ulpscope::reports

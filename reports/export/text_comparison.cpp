@@ -4,6 +4,7 @@
 #include <set>
 
 #include "reports/export/layout.h"
+#include "reports/export/machines.h"
 #include "reports/export/numbers.h"
 #include "reports/export/text.h"
 
@@ -186,12 +187,17 @@ void TextExporter::write(const Comparison& comparison, std::ostream& out) const 
   }
   for (const std::string& producer : comparison.producers) out << wrap(printable(producer), "Recorded by ");
   out << '\n';
-  for (std::size_t begin = 0; begin < comparison.modes.size(); begin += modes_in_a_block) {
+  if (comparison.machines) machines_text(*comparison.machines, nodes_across, out);
+  const bool side_by_side = comparison.machines && !comparison.machines->modes.empty();
+  if (side_by_side)
+    out << wrap("Losses, steps and memory by category of one machine: compare its files alone; all of them: --json.", "") << '\n';
+  for (std::size_t begin = 0; begin < comparison.modes.size() && !side_by_side; begin += modes_in_a_block) {
     Modes modes;
     for (std::size_t i = begin; i < std::min(begin + modes_in_a_block, comparison.modes.size()); ++i)
       modes.push_back(&comparison.modes[i]);
     block(modes, out);
   }
+  sums_changes_text(comparison.sums_changes, out);
   verdicts(comparison, out);
   if (!comparison.warnings.empty()) out << '\n';
   for (const std::string& warning : comparison.warnings) out << wrap(printable(warning) + ".", "Warning: ");

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "reports/analysis/imported.h"
 #include "reports/analysis/sums.h"
 #include "reports/export/layout.h"
 #include "reports/export/numbers.h"
@@ -30,6 +33,7 @@ void run_lines(const RunResult& run, std::ostream& out) {
   if (const auto note = divergence_note(run)) out << wrap(printable(*note), indent);
   for (const std::string& knob : run.run.non_standard) out << wrap(printable(knob), indent + "non-standard: ");
   if (const std::string sums = sums_remark(run.run); !sums.empty()) out << wrap(printable(sums), indent);
+  for (const std::string& note : imported_notes(run.run)) out << wrap(printable(note), indent);
 }
 
 }  // namespace
@@ -43,9 +47,8 @@ void TextExporter::write(const Summary& summary, std::ostream& out) const {
     item(out, "experiment", e.name);
     item(out, "created", e.created);
     item(out, "command", e.command_line);
-    item(out, "recorded by",
-         fmt::format("ulpscope {} ({})", e.producer_version,
-                     e.producer_commit.empty() ? "no commit" : e.producer_commit));
+    const bool others = std::any_of(summary.runs.begin(), summary.runs.end(), [](const RunResult& r) { return imported(r.run).has_value(); });
+    item(out, "recorded by", producer_words(e, others));
   } else {
     item(out, "experiment", "not recorded: the file was cut off early");
   }

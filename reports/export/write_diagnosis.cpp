@@ -6,6 +6,7 @@
 
 #include "reports/analysis/sums.h"
 #include "reports/export/csv.h"
+#include "reports/export/documents.h"
 #include "reports/export/json.h"
 #include "reports/export/numbers.h"
 #include "reports/export/write_window.h"
@@ -122,16 +123,19 @@ void print(const RunDiagnosis& run, const Row& row, std::ostream& out) {
 
 }  // namespace
 
-void JsonExporter::write(const Diagnosis& diagnosis, std::ostream& out) const {
+nlohmann::ordered_json diagnosis_json(const Diagnosis& diagnosis) {
   json runs = json::array();
   for (const RunDiagnosis& run : diagnosis.runs) runs.push_back(run_json(run));
-  const json document = {{"kind", "ulpscope diagnosis"},
-                         {"version", 1},
-                         {"file", diagnosis.file},
-                         {"step", optional(diagnosis.step)},
-                         {"steps_are", "iterations, counted from 0 as in the run file; texts count steps from 1"},
-                         {"runs", std::move(runs)}};
-  out << document.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+  return {{"kind", "ulpscope diagnosis"},
+          {"version", 1},
+          {"file", diagnosis.file},
+          {"step", optional(diagnosis.step)},
+          {"steps_are", "iterations, counted from 0 as in the run file; texts count steps from 1"},
+          {"runs", std::move(runs)}};
+}
+
+void JsonExporter::write(const Diagnosis& diagnosis, std::ostream& out) const {
+  out << diagnosis_json(diagnosis).dump(2, ' ', false, json::error_handler_t::replace) << '\n';
 }
 
 void CsvExporter::write(const Diagnosis& diagnosis, std::ostream& out) const {

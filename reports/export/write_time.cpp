@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/export/csv.h"
+#include "reports/export/documents.h"
 #include "reports/export/fields.h"
 #include "reports/export/json.h"
 #include "reports/export/numbers.h"
@@ -195,11 +196,14 @@ class CsvLines {
 
 }  // namespace
 
-void JsonExporter::write(const TimeReport& report, std::ostream& out) const {
+nlohmann::ordered_json time_json(const TimeReport& report) {
   json modes = json::array();
   for (const ModeTime& mode : report.modes) modes.push_back(mode_json(mode));
-  const json document{{"kind", "ulpscope time"}, {"version", 1}, {"file", report.file}, {"experiment", report.experiment}, {"modes", std::move(modes)}, {"notes", report.notes}};
-  out << document.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+  return {{"kind", "ulpscope time"}, {"version", 1}, {"file", report.file}, {"experiment", report.experiment}, {"modes", std::move(modes)}, {"notes", report.notes}};
+}
+
+void JsonExporter::write(const TimeReport& report, std::ostream& out) const {
+  out << time_json(report).dump(2, ' ', false, json::error_handler_t::replace) << '\n';
 }
 
 void CsvExporter::write(const TimeReport& report, std::ostream& out) const {

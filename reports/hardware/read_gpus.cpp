@@ -203,6 +203,13 @@ class Reader {
     return found;
   }
 
+  /// The least compute capability whose matrix units multiply it (NUMERICS 5); 0: no matter of it.
+  static int matrix_units_from(Rate rate) {
+    if (rate == Rate::bf16 || rate == Rate::tf32) return 80;
+    if (rate == Rate::fp8 || rate == Rate::fp8_sums_fp16) return 89;
+    return rate == Rate::fp16 || rate == Rate::fp16_sums_fp16 ? 70 : 0;
+  }
+
   /// Every rate has an fma, and what is stated agrees with it. What is not stated follows from it. A mistake in what a peak is computed
   /// from has its line already.
   void check_rates() {
@@ -210,6 +217,9 @@ class Reader {
     for (const RateInfo& info : rates()) {
       const auto i = static_cast<std::size_t>(info.rate);
       const Number computed = gpu_.computed_peak(info.rate);
+      if (const int from = matrix_units_from(info.rate); gpu_.fma[i] && gpu_.capability > 0 && gpu_.capability < from)
+        complain(table_.get("fma")->source(), fmt::format("fma.{}: compute capability {} has none in its matrix units (from {} on)", info.key,
+                                                          capability_text(gpu_.capability), capability_text(from)));
       if (gpu_.peak[i] && !gpu_.fma[i])
         complain(table_.get("peak")->source(), fmt::format("peak.{} has no fma.{}: multiply-add pairs for each SM and clock", info.key, info.key));
       if (gpu_.attainable[i] && gpu_.fma[i] && *gpu_.attainable[i] > 1.05 * gpu_.peak[i].value_or(*computed))

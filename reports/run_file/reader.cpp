@@ -205,6 +205,18 @@ std::vector<DeviceSample> RunFileReader::device_samples() const {
 std::vector<TensorStatsRecord> RunFileReader::tensor_stats(RunId run, const StepRange& range) const {
   return select<TensorStatsRecord>(ordered("step, tensor, micro_batch"), parameters(run, range));
 }
+std::vector<std::int64_t> RunFileReader::observed_steps(RunId run) const {
+  return guarded([&](Database& database) {
+    Statement statement(database,
+                        "WITH RECURSIVE observed(step) AS (SELECT min(step) FROM tensor_stats WHERE run = ?1 UNION ALL "
+                        "SELECT (SELECT min(step) FROM tensor_stats WHERE run = ?1 AND step > observed.step) FROM observed WHERE step IS NOT NULL) "
+                        "SELECT step FROM observed WHERE step IS NOT NULL");
+    statement.bind(0, number(run));
+    std::vector<std::int64_t> steps;
+    while (statement.step()) statement.read(0, steps.emplace_back());
+    return steps;
+  });
+}
 std::vector<TensorStatsRecord> RunFileReader::tensor_history(RunId run, TensorId tensor) const {
   return select<TensorStatsRecord>("WHERE run = ? AND tensor = ? ORDER BY step, micro_batch",
                                    {number(run), static_cast<std::int64_t>(tensor)});

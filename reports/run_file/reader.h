@@ -55,6 +55,8 @@ class RunFileReader {
   /// Of the whole file, in the order in which they were taken. None in files of schema 3 and before.
   std::vector<DeviceSample> device_samples() const;
   std::vector<TensorStatsRecord> tensor_stats(RunId run, const StepRange& range = {}) const;
+  /// Steps that have such rows, ascending. Goes by the index: costs as much as there are steps.
+  std::vector<std::int64_t> observed_steps(RunId run) const;
   std::vector<TensorStatsRecord> tensor_history(RunId run, TensorId tensor) const;
   /// None in files of schema 2 and before.
   std::vector<RangeRecord> ranges(RunId run, const StepRange& range = {}) const;

@@ -1,5 +1,6 @@
 # The tree that `cmake --install` lays out and scripts/bundle packs: it can be moved and carries what a bare distribution lacks.
 #   bin/ulpscope                     the program
+#   bin/ulpscope-gui                 the viewer, where it was built (component viewer)
 #   lib/ulpscope/                    the GPU module, where there is one; libraries of the distribution (component libraries)
 #   lib/ulpscope/tests/              device tests, for scripts/gpu_check (component tests)
 #   share/ulpscope/                  README, licence, examples with the text they train on, scripts/gpu_check
@@ -9,6 +10,10 @@
 target_link_options(ulpscope PRIVATE -Wl,--disable-new-dtags)
 set_target_properties(ulpscope PROPERTIES INSTALL_RPATH "\$ORIGIN/../lib/ulpscope")
 install(TARGETS ulpscope RUNTIME_DEPENDENCY_SET ulpscope_needs RUNTIME DESTINATION bin COMPONENT program)
+if(TARGET ulpscope_gui_program)   # with the distribution's Qt, which is not packed
+  install(TARGETS ulpscope_gui_program RUNTIME DESTINATION bin COMPONENT viewer)
+  install(FILES gui/LICENSE gui/README.md DESTINATION share/ulpscope/gui COMPONENT viewer)
+endif()
 if(TARGET ulpscope_cuda)
   install(TARGETS ulpscope_cuda LIBRARY DESTINATION lib/ulpscope COMPONENT program)
 endif()

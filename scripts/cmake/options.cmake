@@ -6,6 +6,8 @@ option(ULPSCOPE_FUZZ "Build the libFuzzer targets (clang)" OFF)
 option(ULPSCOPE_WERROR "Treat warnings as errors" OFF)
 set(ULPSCOPE_CUDA "AUTO" CACHE STRING "Compile for CUDA: ON (an error without the toolkit), OFF, AUTO (if the toolkit is found)")
 set_property(CACHE ULPSCOPE_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(ULPSCOPE_GUI "AUTO" CACHE STRING "Build the viewer ulpscope-gui: ON (an error without Qt), OFF, AUTO (if Qt and QCustomPlot are found)")
+set_property(CACHE ULPSCOPE_GUI PROPERTY STRINGS AUTO ON OFF)
 
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)

@@ -42,9 +42,15 @@ find $rooms -type f \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.
     rule("profiler/probes/", profiler_base)
     rule("profiler/trace/", profiler_base "|^profiler/trace/")
     rule("profiler/experiment/", profiler_base "|^profiler/(trace|experiment)/")
-    for (i = split("predict capsule mend sweep", over, " "); i > 0; --i)
+    for (i = split("predict capsule mend sweep import", over, " "); i > 0; --i)
       rule("profiler/" over[i] "/", profiler_base "|^profiler/(trace|experiment|" over[i] ")/")
     rule("profiler/", "^(kernels|engine|reports|profiler)/")
+    gui_base = "^reports/|^kernels/(formats|scaling)/|^kernels/(error|portable)[.]h$|^gui/models/"
+    rule("gui/models/", gui_base)
+    rule("gui/charts/", gui_base "|^gui/charts/")
+    rule("gui/widgets/", gui_base "|^gui/(charts|widgets)/")
+    rule("gui/panels/", gui_base "|^gui/(charts|widgets|panels)/")
+    rule("gui/runs/", gui_base "|^gui/(widgets|runs)/")
     rule("gui/", "^(gui|reports)/|^kernels/(formats|scaling)/|^kernels/(error|portable)[.]h$")
     rule("tests/", "^(kernels|engine|reports|profiler|gui|tests)/")
   }

@@ -72,7 +72,7 @@ class ProgramTest : public ::testing::Test {
 };
 
 TEST_F(ProgramTest, UnknownCommandAndFlags) {
-  EXPECT_THAT(mistake({}), HasSubstr("Commands: run, plan, compare, diagnose, mend"));
+  EXPECT_THAT(mistake({}), HasSubstr("Commands: run, plan, compare, report, view, diagnose, mend"));
   EXPECT_THAT(mistake({"comapre"}),
               AllOf(HasSubstr("unknown command comapre; did you mean compare?"), HasSubstr("devices")));
   EXPECT_THAT(mistake({"--versoin"}), HasSubstr("did you mean --version?"));

@@ -22,6 +22,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 GpuTable built_in() { return GpuTable(built_in_gpus(), {}); }
 
@@ -204,6 +205,10 @@ TEST(Hardware, AUsersFileIsChecked) {
   const auto mistakes = [](const std::string& text) { return read_gpus(text, "my.toml").mistakes; };
   EXPECT_THAT(mistakes(std::string(good) + "peak = { fp16 = 49.2 }\n"), ElementsAre(AllOf(HasSubstr("my.toml:9: My GPU: peak.fp16 = 49.2"), HasSubstr("sparsity"))));
   EXPECT_THAT(mistakes(std::string(good) + "peak = { fp16 = 24.0, bf16 = 24 }\n"), ElementsAre(HasSubstr("peak.bf16 has no fma.bf16")));
+  // Without matrix units for it, it would be emulated, and never the one to take.
+  std::string turing = good;
+  turing.replace(turing.find("8.9"), 3, "7.5").replace(turing.find("fp16 = 256"), 10, "fp16 = 256, bf16 = 256, tf32 = 128");
+  EXPECT_THAT(mistakes(turing), UnorderedElementsAre(HasSubstr("fma.bf16: compute capability 7.5 has none"), HasSubstr("fma.tf32: compute capability 7.5 has none")));
   EXPECT_THAT(mistakes(std::string(good) + "powr_w = 100\n"), ElementsAre(HasSubstr("unknown key powr_w; did you mean power_w?")));
   EXPECT_THAT(mistakes(std::string(good) + "attainable = { fp16 = 30 }\n"), ElementsAre(HasSubstr("above the peak")));
   EXPECT_THAT(mistakes("[[gpu]]\nname = 7\nsms = \"many\"\ncompute_capability = \"8\"\n"),

@@ -17,7 +17,7 @@ namespace {
 class Series : public Scratch {};
 
 bool has(const Curve& curve, std::int64_t step, double value) {
-  return std::find(curve.points.begin(), curve.points.end(), SeriesPoint{step, value}) != curve.points.end();
+  return std::any_of(curve.points.begin(), curve.points.end(), [&](const SeriesPoint& p) { return p.step == step && p.value == value; });
 }
 
 TEST_F(Series, SpikesNaNsAndSkippedStepsOfALongRunStayWhereTheyWere) {
@@ -42,11 +42,13 @@ TEST_F(Series, SpikesNaNsAndSkippedStepsOfALongRunStayWhereTheyWere) {
   EXPECT_EQ(series.loss.finite, 9996);
   const std::vector<SeriesGap> gaps{{GapKind::nan, 4095, 4097, 3}, {GapKind::positive_infinite, 4098, 4098, 1}};
   EXPECT_EQ(series.loss.gaps, gaps);
-  EXPECT_EQ(series.skipped, (std::vector<std::int64_t>{77, 9999}));
+  EXPECT_EQ(series.skipped, (std::vector<SkippedStep>{{77, 39.0}, {9999, 5000.0}}));
   EXPECT_EQ(series.loss_scale.gaps, (std::vector<SeriesGap>{{GapKind::unknown, 0, 9999, 10000}}));
   EXPECT_TRUE(series.loss_scale.points.empty());
   EXPECT_TRUE(has(series.elapsed_seconds, 9999, 5000.0));
   EXPECT_TRUE(has(series.held_out_loss, 100, 1.5));
+  EXPECT_EQ(series.held_out_loss.points.at(0).seconds, 50.0);
+  for (const SeriesPoint& point : series.loss.points) EXPECT_EQ(point.seconds, 0.5 * double(point.step + 1)) << point.step;
   EXPECT_EQ(series.time, Provenance::emulated);
 }
 

@@ -11,6 +11,7 @@
 #include "reports/analysis/diagnosis/diagnosis.h"
 #include "reports/analysis/diagnosis/gravity.h"
 #include "reports/analysis/diagnosis/headroom.h"
+#include "reports/analysis/diagnosis/imported_log.h"
 #include "reports/analysis/diagnosis/remedy.h"
 #include "reports/analysis/diagnosis/run_away.h"
 #include "reports/analysis/diagnosis/verdict_words.h"
@@ -162,6 +163,7 @@ void count_unseen(const Evidence& e, const std::vector<Cause>& causes, RunDiagno
 }
 
 RunDiagnosis diagnose_run(const Evidence& e, const std::vector<MendRecord>& mends) {
+  if (const auto other = imported(e.run())) return diagnose_imported(e, *other);
   RunDiagnosis run{.run = e.run()};
   const StepStory story = tell_steps(e);
   run.steps = story.steps;
@@ -193,6 +195,9 @@ RunDiagnosis diagnose_run(const Evidence& e, const std::vector<MendRecord>& mend
   add_notes(e, story, run);
   for (const Remedy& trial : other_trials(e, mends, run.causes))
     run.notes.push_back(fmt::format("tried: {}: {}", trial.change, trial.status));
+  if (e.left_out() > 0)
+    run.notes.push_back(fmt::format("of {} observed steps the statistics of {} were looked at, those with an overflow among them",
+                                    std::ssize(e.observed()) + e.left_out(), e.observed().size()));
   run.verdict = verdict_of(e, story, run);
   return run;
 }
@@ -226,7 +231,7 @@ Diagnosis diagnose(const RunFileReader& reader, const DiagnoseOptions& options) 
   std::int64_t most_steps = 0;
   for (const RunRecord& run : runs_to_look_at(reader, options, mends)) {
     if (!chosen(run, options) && run.mode != "fp32") continue;
-    all.push_back(std::make_unique<Evidence>(reader, run));
+    all.push_back(std::make_unique<Evidence>(reader, run, options.step ? 0 : options.most_rows));
     if (fp32 == nullptr && run.mode == "fp32") fp32 = all.back().get();
     if (chosen(run, options) && !all.back()->steps().empty())
       most_steps = std::max(most_steps, all.back()->steps().back().step + 1);

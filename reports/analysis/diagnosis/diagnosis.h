@@ -112,6 +112,7 @@ struct DiagnoseOptions {
   std::string mode{};                  ///< empty: all
   std::optional<std::int64_t> seed{};  ///< none: all
   double flushed_share = 0.01;         ///< of a layer's gradients, that a scale in the window may lose
+  std::int64_t most_rows = 0;          ///< of statistics that are read, of a run (steps_to_read.h); 0: all
 };
 
 struct Diagnosis {

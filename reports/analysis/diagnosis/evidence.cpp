@@ -4,6 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include "reports/analysis/steps_to_read.h"
+
 namespace ulpscope::reports {
 namespace {
 
@@ -115,18 +117,33 @@ const Stat* ObservedStep::stat(TensorId tensor, std::int64_t micro_batch) const 
   return stat(tensor);
 }
 
-Evidence::Evidence(const RunFileReader& reader, const RunRecord& run) : run_(run) {
+Evidence::Evidence(const RunFileReader& reader, const RunRecord& run, std::int64_t most_rows) : run_(run) {
   if (run.plan) plan_ = PlanView(reader, *run.plan);
   steps_ = reader.steps(run.id);
   events_ = reader.events(run.id);
   evaluations_ = reader.evaluations(run.id);
-  observed_ = gather(reader.tensor_stats(run.id));
+  if (most_rows > 0) {
+    const std::size_t all = reader.observed_steps(run.id).size();
+    std::vector<std::int64_t> steps = steps_to_read(reader, run.id, most_rows);
+    left_out_ = static_cast<std::int64_t>(all - steps.size());
+    if (left_out_ > 0) read_ = std::move(steps);
+  }
+  observed_ = gather(statistics(reader));
   for (ObservedStep& step : observed_) {
     fill_views(plan_, step.all);
     for (auto& stats : step.by_micro_batch) fill_views(plan_, stats);
   }
   const nlohmann::json attributes = nlohmann::json::parse(run.attributes_json, nullptr, false);
   if (attributes.is_object() && attributes.contains("train")) train_ = attributes["train"];
+}
+
+std::vector<TensorStatsRecord> Evidence::statistics(const RunFileReader& reader) const {
+  if (!read_) return reader.tensor_stats(run_.id);
+  std::vector<TensorStatsRecord> rows;
+  for (const std::int64_t step : *read_)
+    for (TensorStatsRecord& row : reader.tensor_stats(run_.id, {.first = step, .end = step + 1}))
+      if (row.step == step) rows.push_back(std::move(row));   // from 0 on is everything below it, too
+  return rows;
 }
 
 const ObservedStep* Evidence::observed_step(std::int64_t step) const {

@@ -50,7 +50,8 @@ struct ObservedStep {
 
 class Evidence {
  public:
-  Evidence(const RunFileReader& reader, const RunRecord& run);
+  /// most_rows: about so many rows of statistics are read at most (steps_to_read.h); 0: all.
+  Evidence(const RunFileReader& reader, const RunRecord& run, std::int64_t most_rows = 0);
 
   const RunRecord& run() const { return run_; }
   const PlanView& plan() const { return plan_; }
@@ -60,6 +61,11 @@ class Evidence {
   const std::vector<ObservedStep>& observed() const { return observed_; }
   const ObservedStep* observed_step(std::int64_t step) const;
   const StepRecord* step(std::int64_t step) const;
+
+  /// The statistics of the steps that it rests on, shadow steps among them: read again.
+  std::vector<TensorStatsRecord> statistics(const RunFileReader& reader) const;
+  /// Observed steps whose statistics were not read.
+  std::int64_t left_out() const { return left_out_; }
 
   /// train.* as recorded: setting("scaler.policy"), "" if it is not there.
   std::string setting(const std::string& key) const;
@@ -85,6 +91,8 @@ class Evidence {
   std::vector<ObservedStep> observed_;
   nlohmann::json train_;
   bool one_step_ = false;
+  std::optional<std::vector<std::int64_t>> read_{};  ///< steps; none: all
+  std::int64_t left_out_ = 0;
 };
 
 }  // namespace ulpscope::reports

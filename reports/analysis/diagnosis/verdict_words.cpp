@@ -123,7 +123,7 @@ void add_notes(const Evidence& evidence, const StepStory& story, RunDiagnosis& r
     run.notes.push_back(fmt::format("loss {} (raw) in step {}{}, and finite again afterwards: {} in all [counted]",
                                     amount(record->loss.value_or(NAN)), shown(*story.first_bad_loss),
                                     record->skipped ? ", which was skipped" : "",
-                                    counted(story.bad_losses, "loss") + (story.bad_losses == 1 ? "" : "es")));
+                                    fmt::format("{} {}", story.bad_losses, story.bad_losses == 1 ? "loss" : "losses")));
   } else if (story.bad_losses > 0 && story.trailing_bad_losses == 0) {
     run.notes.push_back(fmt::format("loss not finite in {} of {}, first in step {} [counted]", story.bad_losses,
                                     counted(story.steps, "step"), shown(*story.first_bad_loss)));

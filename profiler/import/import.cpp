@@ -1,0 +1,76 @@
+#include "profiler/import/import.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "kernels/error.h"
+#include "profiler/experiment/machine.h"
+#include "reports/run_file/writer.h"
+
+namespace ulpscope::profiler {
+namespace {
+
+/// Statistics are dropped where the writer's queue is full: it is emptied before that.
+constexpr std::size_t between_flushes = 8192;
+
+reports::ExperimentRecord experiment_record(const ImportJob& job) {
+  return {.name = fmt::format("imported from {}", std::filesystem::path(job.as.file).filename().string()),
+          .configuration = {},   // there is none: nothing can be run again
+          .command_line = job.command_line,
+          .producer_version = program_version(),
+          .producer_commit = program_commit(),
+          .created = utc_now()};
+}
+
+/// What was asked for and would do nothing.
+void refuse_idle_options(ImportFormat format, const ImportJob& job) {
+  const bool trace = format == ImportFormat::nsys || format == ImportFormat::kineto;
+  const char* const of_logs = !job.log.columns.empty() ? "--column" : job.log.every ? "--every" : nullptr;
+  if (trace && of_logs != nullptr) throw UsageError(fmt::format("{}: it is of training logs, and {} is a trace ({}); of a trace there is --step-range", of_logs, job.as.file, name(format)));
+  if (!trace && !job.trace.step_range.empty())
+    throw UsageError(fmt::format("--step-range {}: it is of traces, and {} is a training log ({}); of a log there are --column and --every", job.trace.step_range, job.as.file, name(format)));
+}
+
+}  // namespace
+
+ImportedRun read_recording(Input& input, const ImportJob& job) {
+  const ImportFormat format = job.format ? *job.format : recognise(input, job.log);
+  refuse_idle_options(format, job);
+  switch (format) {
+    case ImportFormat::csv:
+      return run_of_log(read_csv_log(input, job.log), job.log, job.as);
+    case ImportFormat::jsonl:
+      return run_of_log(read_json_lines(input, job.log), job.log, job.as);
+    case ImportFormat::nsys:
+      return run_of_trace(read_nsight(input.name()), job.trace, job.as);
+    case ImportFormat::kineto:
+      return run_of_trace(read_kineto(input), job.trace, job.as);
+    case ImportFormat::trainer_state:
+      return run_of_log(read_trainer_state(input, job.log), job.log, job.as);
+    case ImportFormat::printed:
+      break;
+  }
+  return run_of_log(read_printed_log(input, job.log), job.log, job.as);
+}
+
+std::vector<std::string> import_recording(const ImportJob& job) {
+  reports::check_output(job.output, job.force);
+  ImportedRun read;
+  {
+    Input input(job.as.file);
+    read = read_recording(input, job);
+  }
+  reports::RunFileWriter writer(job.output, {.overwrite = job.force, .first = {experiment_record(job), read.run}, .rewind = {}});
+  std::size_t pushed = 0;
+  const auto push = [&](reports::Record row) {
+    writer.push(std::move(row));
+    if (++pushed % between_flushes == 0) writer.flush();
+  };
+  for (reports::Record& row : read.rows) push(std::move(row));
+  if (read.more) read.more(push);
+  writer.close();
+  return std::move(read.words);
+}
+
+}  // namespace ulpscope::profiler

@@ -1,0 +1,71 @@
+// ulpscope report, as it is typed.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "profiler/cli/program.h"
+#include "reports/export/html/page.h"
+#include "tests/reports/made_up_runs.h"
+#include "tests/reports/scratch.h"
+
+namespace ulpscope::profiler {
+namespace {
+
+using testing::HasSubstr;
+
+class ReportCommand : public reports::Scratch {
+ protected:
+  struct Answer {
+    int code = 0;
+    std::string out, err;
+  };
+  static Answer ulpscope(std::vector<std::string> arguments) {
+    std::ostringstream out, err;
+    const int code = run_program(std::move(arguments), out, err);
+    return {code, out.str(), err.str()};
+  }
+  void SetUp() override { reports::make_run_file(in("a.ulp"), {reports::made_up("fp32", 0, 2.0), reports::made_up("bf16", 0, 2.0)}); }
+  /// One line that says what is wrong.
+  static void refused(const Answer& answer, const std::string& words) {
+    EXPECT_EQ(answer.code, exit_usage);
+    EXPECT_THAT(answer.err, HasSubstr(words));
+    EXPECT_EQ(std::count(answer.err.begin(), answer.err.end(), '\n'), 1) << answer.err;
+    EXPECT_EQ(answer.out, "");
+  }
+};
+
+TEST_F(ReportCommand, WritesAPage) {
+  if (!reports::can_write_html()) GTEST_SKIP() << "this build has no Vega";
+  const Answer answer = ulpscope({"report", in("a.ulp"), "--html", in("a.html")});
+  EXPECT_EQ(answer.code, exit_ok) << answer.err;
+  EXPECT_THAT(read(in("a.html")), testing::StartsWith("<!DOCTYPE html>"));
+  refused(ulpscope({"report", in("a.ulp"), "--html", in("a.html")}), "--force");
+  EXPECT_EQ(ulpscope({"report", in("a.ulp"), "--html", in("a.html"), "--force"}).code, exit_ok);
+}
+
+TEST_F(ReportCommand, WithoutAFormItSaysWhichThereAre) { refused(ulpscope({"report", in("a.ulp")}), "--html"); }
+
+TEST_F(ReportCommand, ARunFileIsNeverWrittenOver) {
+  if (!reports::can_write_html()) GTEST_SKIP() << "this build has no Vega";
+  reports::make_run_file(in("b.ulp"), {reports::made_up("fp32", 0, 2.0)});
+  const std::string before = read(in("b.ulp"));
+  refused(ulpscope({"report", in("a.ulp"), "--html", in("b.ulp"), "--force"}), "run file");
+  refused(ulpscope({"report", in("a.ulp"), "--html", in("a.ulp"), "--force"}), "a.ulp");
+  EXPECT_EQ(read(in("b.ulp")), before);
+}
+
+TEST_F(ReportCommand, WhatIsNoRunFileIsSaidInALineAndNothingIsWritten) {
+  std::ofstream(in("words.txt")) << "no run file";
+  if (!reports::can_write_html()) GTEST_SKIP() << "this build has no Vega";
+  refused(ulpscope({"report", in("words.txt"), "--html", in("x.html")}), "words.txt");
+  refused(ulpscope({"report", in("none.ulp"), "--html", in("x.html")}), "none.ulp");
+  refused(ulpscope({"report", in("a.ulp"), "--html", in("no/folder/x.html")}), "--html");
+  refused(ulpscope({"report", "--html", in("x.html")}), "RUN");
+  refused(ulpscope({"report", in("a.ulp"), "--htm", in("x.html")}), "--html");
+  EXPECT_FALSE(std::filesystem::exists(in("x.html")));
+}
+
+}  // namespace
+}  // namespace ulpscope::profiler

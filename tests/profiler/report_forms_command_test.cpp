@@ -1,0 +1,86 @@
+// ulpscope report --md, --json, --csv, --perfetto, as they are typed.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "profiler/cli/program.h"
+#include "reports/export/report_tables.h"
+#include "tests/reports/made_up_runs.h"
+#include "tests/reports/scratch.h"
+
+namespace ulpscope::profiler {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+namespace fs = std::filesystem;
+
+class ReportFormsCommand : public reports::Scratch {
+ protected:
+  struct Answer {
+    int code = 0;
+    std::string out, err;
+  };
+  static Answer ulpscope(std::vector<std::string> arguments) {
+    std::ostringstream out, err;
+    const int code = run_program(std::move(arguments), out, err);
+    return {code, out.str(), err.str()};
+  }
+  void SetUp() override { reports::make_run_file(in("a.ulp"), {reports::made_up("fp32", 0, 2.0), reports::made_up("bf16", 0, 2.0)}); }
+  /// One line that says what is wrong.
+  static void refused(const Answer& answer, const std::string& words) {
+    EXPECT_EQ(answer.code, exit_usage);
+    EXPECT_THAT(answer.err, HasSubstr(words));
+    EXPECT_EQ(std::count(answer.err.begin(), answer.err.end(), '\n'), 1) << answer.err;
+    EXPECT_EQ(answer.out, "");
+  }
+};
+
+TEST_F(ReportFormsCommand, WritesThemAllAtOnce) {
+  const Answer answer = ulpscope({"report", in("a.ulp"), "--md", in("a.md"), "--json", in("a.json"), "--perfetto", in("a.trace"), "--csv", in("deep/tables")});
+  ASSERT_EQ(answer.code, exit_ok) << answer.err;
+  EXPECT_THAT(read(in("a.md")), StartsWith("## ulpscope: gpt on README.md"));
+  EXPECT_THAT(read(in("a.json")), StartsWith("{\n\"kind\": \"ulpscope report\""));
+  EXPECT_THAT(read(in("a.trace")), StartsWith("{\"displayTimeUnit\""));
+  std::size_t files = 0;
+  for (const auto& entry : fs::directory_iterator(in("deep/tables"))) files += entry.is_regular_file() ? 1 : 0;
+  EXPECT_EQ(files, reports::report_tables().size() + 1) << "every table, the dictionary, and nothing left over";
+  EXPECT_THAT(read(in("deep/tables/data_dictionary.csv")), StartsWith("file,column,unit,provenance,meaning\r\n"));
+}
+
+TEST_F(ReportFormsCommand, AFolderKeepsItsOtherFilesAndItsOwnAreReplacedOnlyByForce) {
+  fs::create_directory(in("tables"));
+  write(in("tables/notes.txt"), "mine");
+  ASSERT_EQ(ulpscope({"report", in("a.ulp"), "--csv", in("tables")}).code, exit_ok);
+  EXPECT_EQ(read(in("tables/notes.txt")), "mine");
+  const std::string before = read(in("tables/runs.csv"));
+  write(in("tables/runs.csv"), "edited");
+  refused(ulpscope({"report", in("a.ulp"), "--csv", in("tables")}), "--force");
+  EXPECT_EQ(read(in("tables/runs.csv")), "edited");
+  ASSERT_EQ(ulpscope({"report", in("a.ulp"), "--csv", in("tables"), "--force"}).code, exit_ok);
+  EXPECT_EQ(read(in("tables/runs.csv")), before);
+  EXPECT_EQ(read(in("tables/notes.txt")), "mine");
+}
+
+TEST_F(ReportFormsCommand, WhatCannotBeWrittenIsSaidInALineAndNothingIs) {
+  write(in("file"), "a file");
+  refused(ulpscope({"report", in("a.ulp"), "--csv", in("file")}), "is no folder");
+  refused(ulpscope({"report", in("a.ulp"), "--csv", in("file/below")}), "is no folder");
+  refused(ulpscope({"report", in("a.ulp"), "--csv", ""}), "--csv");
+  refused(ulpscope({"report", in("a.ulp"), "--json", in("a.ulp"), "--force"}), "--json");
+  refused(ulpscope({"report", in("a.ulp"), "--perfetto", in("a.ulp"), "--force"}), "--perfetto");
+  refused(ulpscope({"report", in("a.ulp"), "--md", in("none/a.md")}), "--md");
+  refused(ulpscope({"report", in("a.ulp"), "--md", in("x"), "--json", in("x")}), "name the same file");
+  refused(ulpscope({"report", in("a.ulp"), "--csv", in("t"), "--json", in("t/../t/runs.csv")}), "--json");
+  refused(ulpscope({"report", in("none.ulp"), "--csv", in("t"), "--md", in("x"), "--perfetto", in("y")}), "none.ulp");
+  refused(ulpscope({"report", in("a.ulp")}), "--csv");
+  fs::create_directory(in("own"));
+  fs::copy_file(in("a.ulp"), in("own/runs.csv"));
+  refused(ulpscope({"report", in("own/runs.csv"), "--csv", in("own"), "--force"}), "--csv");
+  for (const char* name : {"t", "x", "y"}) EXPECT_FALSE(fs::exists(in(name))) << name;
+}
+
+}  // namespace
+}  // namespace ulpscope::profiler
