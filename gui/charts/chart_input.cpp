@@ -1,0 +1,183 @@
+// What a person does with a chart: wheel, mouse, keys, the menu; copying and saving.
+#include <QApplication>
+#include <QClipboard>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMenu>
+#include <QMimeData>
+#include <QSaveFile>
+#include <QToolTip>
+#include <cmath>
+
+#include "gui/charts/chart.h"
+#include "reports/export/numbers.h"
+#ifdef ULPSCOPE_HAVE_SVG
+#include <QSvgGenerator>
+#endif
+
+namespace ulpscope::gui {
+
+void Chart::wheelEvent(QWheelEvent* event) {
+  const QPointF at = event->position();
+  const double turns = event->angleDelta().y() / 120.0;
+  if (turns == 0.0 || !axisRect()->rect().contains(at.toPoint())) return event->ignore();
+  remember();
+  QCPAxis* const axis = (event->modifiers() & Qt::ControlModifier) ? yAxis : xAxis;
+  axis->scaleRange(std::pow(0.85, turns), axis->pixelToCoord(axis == xAxis ? at.x() : at.y()));
+  replot(rpQueuedReplot);
+  event->accept();
+}
+
+void Chart::mousePressEvent(QMouseEvent* event) {
+  m_pressed = event->position();
+  m_beforeDrag = View{xAxis->range(), yAxis->range()};
+  setSelectionRectMode((event->modifiers() & Qt::ShiftModifier) ? QCP::srmZoom : QCP::srmNone);
+  if (selectionRectMode() == QCP::srmZoom) remember();
+  QCustomPlot::mousePressEvent(event);
+}
+
+void Chart::mouseMoveEvent(QMouseEvent* event) {
+  QCustomPlot::mouseMoveEvent(event);
+  if (event->buttons() != Qt::NoButton) return;
+  const Hit found = hit(event->position());
+  if (found.text.isEmpty()) QToolTip::hideText();
+  else QToolTip::showText(event->globalPosition().toPoint(), found.text, this);
+}
+
+void Chart::mouseReleaseEvent(QMouseEvent* event) {
+  QCustomPlot::mouseReleaseEvent(event);
+  const bool moved = (event->position() - m_pressed).manhattanLength() >= QApplication::startDragDistance();
+  if (moved) {
+    const bool panned = m_beforeDrag && selectionRectMode() == QCP::srmNone && m_beforeDrag->x != xAxis->range();
+    if (panned) m_history.push_back(*m_beforeDrag);
+  } else if (event->button() == Qt::LeftButton) {
+    const Hit found = hit(event->position());
+    if (found.mark) emit markClicked(found.name, found.x);
+    else if (!found.name.isEmpty()) emit pointClicked(found.x);
+  }
+  m_beforeDrag.reset();
+}
+
+void Chart::mouseDoubleClickEvent(QMouseEvent* event) {
+  if (event->button() == Qt::LeftButton) showAll();
+}
+
+void Chart::keyPressEvent(QKeyEvent* event) {
+  const double page = 0.15;
+  const auto pan = [&](QCPAxis* axis, double share) {
+    remember();
+    axis->moveRange(share * axis->range().size());
+    replot(rpQueuedReplot);
+  };
+  if (event->matches(QKeySequence::Undo)) return undoZoom();
+  if (event->matches(QKeySequence::Copy)) return copyImage();
+  switch (event->key()) {
+    case Qt::Key_Plus:
+    case Qt::Key_Equal: return scaleView(0.8, Qt::Horizontal);
+    case Qt::Key_Minus: return scaleView(1.25, Qt::Horizontal);
+    case Qt::Key_Left: return pan(xAxis, -page);
+    case Qt::Key_Right: return pan(xAxis, page);
+    case Qt::Key_Up:
+      if (yAxis->scaleType() == QCPAxis::stLinear) return pan(yAxis, page);
+      break;
+    case Qt::Key_Down:
+      if (yAxis->scaleType() == QCPAxis::stLinear) return pan(yAxis, -page);
+      break;
+    case Qt::Key_Home: return showAll();
+    default: break;
+  }
+  QCustomPlot::keyPressEvent(event);
+}
+
+void Chart::contextMenuEvent(QContextMenuEvent* event) {
+  QMenu menu(this);
+  QAction* const undo = menu.addAction(tr("Undo zoom"), this, &Chart::undoZoom);
+  undo->setShortcut(QKeySequence::Undo);
+  undo->setEnabled(zoomed());
+  menu.addAction(tr("Show everything"), this, &Chart::showAll)->setEnabled(zoomed());
+  menu.addSeparator();
+  menu.addAction(tr("Copy picture"), this, &Chart::copyImage)->setShortcut(QKeySequence::Copy);
+  menu.addAction(tr("Copy data (CSV)"), this, &Chart::copyData);
+  menu.addAction(tr("Save as…"), this, &Chart::askWhereAndSave);
+  menu.exec(event->globalPos());
+}
+
+void Chart::copyImage() { QApplication::clipboard()->setPixmap(toPixmap(0, 0, devicePixelRatioF())); }
+
+void Chart::copyData() { QApplication::clipboard()->setText(csv()); }
+
+QString Chart::csv() const {
+  const auto quoted = [](QString text) { return QStringLiteral("\"%1\"").arg(text.replace(QLatin1Char('"'), QStringLiteral("\"\""))); };
+  const auto exact = [](double value, const ChartAxis& axis) { return QString::fromStdString(reports::exact(value, axis.style)); };
+  QString text = QStringLiteral("line,%1,%2,provenance\n").arg(quoted(m_x.label), quoted(m_y.label));
+  for (const ChartLine& line : m_content.lines) {
+    for (std::size_t i = 0; i < line.x.size(); ++i)
+      text += QStringLiteral("%1,%2,%3,%4\n").arg(quoted(line.name), exact(line.x[i], m_x), exact(line.y[i], m_y), quoted(line.provenance));
+  }
+  for (const ChartBar& bar : m_content.bars)  // a name, where it is, how much it is
+    text += QStringLiteral("%1,%2,%3,%4\n").arg(quoted(bar.name), exact(0.5 * (bar.left + bar.right), m_x), exact(bar.high - bar.low, m_y), quoted(bar.toolTip.simplified()));
+  return text;
+}
+
+bool Chart::canWriteSvg() {
+#ifdef ULPSCOPE_HAVE_SVG
+  return true;
+#else
+  return false;
+#endif
+}
+
+bool Chart::save(const QString& fileName, QString* reason) {
+  const QString form = QFileInfo(fileName).suffix().toLower();
+  const auto refuse = [&](const QString& why) {
+    if (reason != nullptr) *reason = why;
+    return false;
+  };
+  const QString unwritable = tr("%1 could not be written").arg(fileName);
+  if (form == QLatin1String("png")) return savePng(fileName, 0, 0, 2.0) || refuse(unwritable);
+  if (form == QLatin1String("pdf")) return savePdf(fileName, width(), height()) || refuse(unwritable);
+  if (form == QLatin1String("csv")) {
+    QSaveFile file(fileName);
+    const QByteArray bytes = csv().toUtf8();
+    return (file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.commit()) || refuse(QStringLiteral("%1: %2").arg(unwritable, file.errorString()));
+  }
+#ifdef ULPSCOPE_HAVE_SVG
+  if (form == QLatin1String("svg")) {
+    QSaveFile file(fileName);
+    if (!file.open(QIODevice::WriteOnly)) return refuse(QStringLiteral("%1: %2").arg(unwritable, file.errorString()));
+    QSvgGenerator svg;
+    svg.setOutputDevice(&file);
+    svg.setSize(size());
+    svg.setViewBox(QRect(QPoint(0, 0), size()));
+    QCPPainter painter;
+    painter.begin(&svg);
+    painter.setMode(QCPPainter::pmVectorized);
+    painter.setMode(QCPPainter::pmNoCaching);
+    toPainter(&painter, width(), height());
+    painter.end();
+    return file.commit() || refuse(unwritable);
+  }
+#endif
+  return refuse(canWriteSvg() ? tr("%1: a chart is saved as .png, .svg, .pdf or .csv").arg(fileName) : tr("%1: a chart is saved as .png, .pdf or .csv").arg(fileName));
+}
+
+void Chart::askWhereAndSave() {
+  QString forms = tr("Picture (*.png)");
+  if (canWriteSvg()) forms += QStringLiteral(";;") + tr("Drawing (*.svg)");
+  forms += QStringLiteral(";;") + tr("Document (*.pdf)") + QStringLiteral(";;") + tr("Data (*.csv)");
+  const QString name = QFileDialog::getSaveFileName(this, tr("Save chart"), (m_name.isEmpty() ? QStringLiteral("chart") : m_name) + QStringLiteral(".png"), forms);
+  QString reason;
+  if (!name.isEmpty() && !save(name, &reason)) emit failed(reason);
+}
+
+void Chart::resizeEvent(QResizeEvent* event) {
+  fitTicks();
+  QCustomPlot::resizeEvent(event);
+}
+
+void Chart::changeEvent(QEvent* event) {
+  QCustomPlot::changeEvent(event);
+  if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) applyPalette();
+}
+
+}  // namespace ulpscope::gui

@@ -1,0 +1,100 @@
+#include "gui/runs/run_log.h"
+
+#include <QDir>
+#include <QFileInfo>
+#include <QFontDatabase>
+#include <QLabel>
+#include <QPlainTextEdit>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QTextBlock>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <map>
+
+#include "gui/models/text.h"
+
+namespace ulpscope::gui {
+
+RunLog::RunLog(RunProcess& process, Session& session, QWidget* parent) : QWidget(parent), m_process(process) {
+  m_state = new QLabel(tr("no run was started here"), this);
+  m_state->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  m_stop = new QPushButton(tr("Stop"), this);
+  m_stop->setToolTip(tr("Ends the run after its step, as Ctrl-C does; it can be gone on with"));
+  m_stop->setEnabled(false);
+  m_bars = new QVBoxLayout;
+  m_text = new QPlainTextEdit(this);
+  m_text->setReadOnly(true);
+  m_text->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
+  m_text->setLineWrapMode(QPlainTextEdit::NoWrap);
+  m_text->setMaximumBlockCount(10'000);
+  m_text->setAccessibleName(tr("What the run says"));
+  auto* const head = new QHBoxLayout;
+  head->addWidget(m_state, 1);
+  head->addWidget(m_stop);
+  auto* const column = new QVBoxLayout(this);
+  column->setContentsMargins(8, 4, 8, 8);
+  column->addLayout(head);
+  column->addLayout(m_bars);
+  column->addWidget(m_text, 1);
+  connect(m_stop, &QPushButton::clicked, &process, &RunProcess::stop);
+  connect(&process, &RunProcess::said, this, &RunLog::add);
+  connect(&process, &RunProcess::started, this, [this] {
+    m_state->setText(tr("running: %1").arg(m_process.command()));
+    m_stop->setEnabled(true);
+  });
+  connect(&process, &RunProcess::ended, this, [this](int code, const QString&) {
+    m_state->setText(code == 0 ? tr("finished") : code == 130 ? tr("stopped; Run → Resume goes on") : tr("ended with exit code %1").arg(code));
+    m_stop->setEnabled(false);
+  });
+  connect(&session, &Session::changed, this, &RunLog::showProgress);
+}
+
+QString RunLog::text() const { return m_text->toPlainText(); }
+
+/// A carriage return begins the line anew, as on a terminal.
+void RunLog::add(const QString& said) {
+  QTextCursor end(m_text->document());
+  end.movePosition(QTextCursor::End);
+  const QStringList lines = said.split(QLatin1Char('\n'));
+  for (qsizetype i = 0; i < lines.size(); ++i) {
+    if (i > 0) end.insertText(QStringLiteral("\n"));
+    const qsizetype last = lines[i].lastIndexOf(QLatin1Char('\r'));
+    if (last >= 0) {
+      end.select(QTextCursor::LineUnderCursor);
+      end.removeSelectedText();
+    }
+    end.insertText(plain(lines[i].mid(last + 1).toStdString()));
+  }
+  m_text->setTextCursor(end);
+}
+
+void RunLog::showProgress(RunDocument* document) {
+  const bool ours = !m_process.request().output.isEmpty() && QFileInfo(m_process.request().output).absoluteFilePath() == document->path();
+  if (!ours || !document->snapshot()) return;
+  struct Progress {
+    std::int64_t done = 0, planned = 0;
+  };
+  std::map<QString, Progress> modes;  // over the seeds that have begun
+  for (const RunView& run : document->snapshot()->runs) {
+    Progress& mode = modes[plain(run.record.mode)];
+    mode.done += run.steps;
+    mode.planned += run.record.steps_planned.value_or(run.steps);
+  }
+  while (m_bars->count() > static_cast<int>(modes.size())) {
+    QLayoutItem* const item = m_bars->takeAt(0);
+    delete item->widget();
+    delete item;
+  }
+  while (m_bars->count() < static_cast<int>(modes.size())) m_bars->addWidget(new QProgressBar(this));
+  int row = 0;
+  for (const auto& [mode, progress] : modes) {
+    auto* const bar = static_cast<QProgressBar*>(m_bars->itemAt(row++)->widget());
+    bar->setRange(0, static_cast<int>(std::clamp<std::int64_t>(progress.planned, 1, 2'000'000'000)));
+    bar->setValue(static_cast<int>(std::clamp<std::int64_t>(progress.done, 0, 2'000'000'000)));
+    bar->setFormat(tr("%1: step %2 of %3").arg(mode).arg(progress.done).arg(progress.planned));
+    bar->setAccessibleName(mode);
+  }
+}
+
+}  // namespace ulpscope::gui

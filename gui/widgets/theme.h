@@ -1,0 +1,16 @@
+// Light and dark: as the desktop says, or as the user does.
+#pragma once
+
+#include <QPalette>
+
+namespace ulpscope::gui {
+
+enum class Theme { System, Light, Dark };
+
+/// What the desktop asks for (org.freedesktop.appearance), else what its palette is.
+bool systemIsDark();
+QPalette makePalette(bool dark);
+/// Style and palette of the whole program.
+void applyTheme(Theme theme);
+
+}  // namespace ulpscope::gui

@@ -1,0 +1,141 @@
+// Curves as points, and the chart that draws them.
+#include <QFile>
+#include <QFileInfo>
+#include <cmath>
+
+#include "gui/charts/chart.h"
+#include "gui/models/curve_points.h"
+#include "tests/gui/gui_test.h"
+
+namespace ulpscope::gui {
+namespace {
+
+using reports::SeriesBuilder;
+using reports::StepRecord;
+
+reports::RunSeries series(const std::vector<reports::Number>& losses) {
+  SeriesBuilder builder(reports::RunRecord{.time_provenance = reports::Provenance::measured});
+  for (std::size_t i = 0; i < losses.size(); ++i) builder.add(StepRecord{.step = static_cast<std::int64_t>(i), .loss = losses[i], .wall_seconds = 0.5});
+  return builder.series({});
+}
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+TEST(CurvePoints, ALineBreaksWhereAValueIsNotFiniteAndSaysWhy) {
+  const auto of = series({3.0, 2.0, nan, nan, 1.5, inf, 1.0});
+  const CurvePoints points = curvePoints(of, of.loss, CurveAxis::Step);
+  ASSERT_EQ(points.gaps.size(), 2u);
+  EXPECT_EQ(points.gaps[0].kind, reports::GapKind::nan);
+  EXPECT_EQ(points.gaps[0].steps, 2);
+  EXPECT_DOUBLE_EQ(points.gaps[0].first, 2.5);  // steps 3 and 4 as people count
+  EXPECT_DOUBLE_EQ(points.gaps[0].last, 4.5);
+  EXPECT_EQ(points.gaps[1].kind, reports::GapKind::positive_infinite);
+  std::vector<double> finite;
+  int breaks = 0;
+  for (const double y : points.y) {
+    if (std::isfinite(y)) finite.push_back(y);
+    else ++breaks;
+  }
+  EXPECT_EQ(finite, (std::vector<double>{3.0, 2.0, 1.5, 1.0}));
+  EXPECT_EQ(breaks, 2);
+  EXPECT_TRUE(std::is_sorted(points.x.begin(), points.x.end()));
+}
+
+TEST(CurvePoints, WhatIsUnknownOnlyBreaksTheLine) {
+  const auto of = series({3.0, std::nullopt, 1.0});
+  const CurvePoints points = curvePoints(of, of.loss, CurveAxis::Step);
+  EXPECT_TRUE(points.gaps.empty());
+  ASSERT_EQ(points.y.size(), 3u);
+  EXPECT_TRUE(std::isnan(points.y[1]));
+}
+
+TEST(CurvePoints, AgainstTimeAStepLiesAtItsEnd) {
+  const auto of = series({3.0, 2.0, 1.0});
+  const CurvePoints points = curvePoints(of, of.loss, CurveAxis::Seconds);
+  EXPECT_EQ(points.x, (std::vector<double>{0.5, 1.0, 1.5}));
+  EXPECT_EQ(axisPosition(of, 1, CurveAxis::Seconds), 1.0);
+  EXPECT_EQ(axisPosition(of, 7, CurveAxis::Seconds), std::nullopt);
+}
+
+TEST(CurvePoints, SmoothingNeverReachesAcrossABreak) {
+  const std::vector<double> y{1.0, 3.0, nan, 10.0, 20.0};
+  EXPECT_EQ(smoothed(y, 1)[1], 3.0);
+  const std::vector<double> smooth = smoothed(y, 5);
+  EXPECT_DOUBLE_EQ(smooth[0], 2.0);
+  EXPECT_DOUBLE_EQ(smooth[1], 2.0);
+  EXPECT_TRUE(std::isnan(smooth[2]));
+  EXPECT_DOUBLE_EQ(smooth[3], 15.0);
+}
+
+TEST(CurvePoints, TheBandIsMeanAndStandardDeviationOfTheSeeds) {
+  std::vector<CurvePoints> seeds;
+  for (const double shift : {-1.0, 0.0, 1.0}) seeds.push_back({.x = {1, 2, 3}, .y = {5 + shift, 4 + 2 * shift, nan}, .gaps = {}});
+  const Band band = bandBetween(seeds);
+  EXPECT_EQ(band.x, (std::vector<double>{1, 2}));  // none where a seed has no value
+  EXPECT_NEAR(band.low[0], 4.0, 1e-12);            // the spread of -1, 0, 1 is 1
+  EXPECT_NEAR(band.high[1], 6.0, 1e-12);
+  EXPECT_TRUE(bandBetween({seeds[0]}).x.empty());
+}
+
+class ChartTest : public GuiTest {
+ protected:
+  ChartTest() {
+    m_chart.resize(500, 300);
+    m_chart.setAxes({.label = "step", .style = reports::FigureStyle::count}, {.label = "loss"});
+    m_chart.setContent({.lines = {{.name = "fp16, \"a\"", .colour = Qt::red, .x = {1, 2, 3}, .y = {0.1, nan, 0.3}, .provenance = "computed"}}, .bands = {}, .marks = {}, .gaps = {}});
+    m_chart.show();
+  }
+  Chart m_chart;
+};
+
+TEST_F(ChartTest, DataReadBackAsTheSameNumbers) {
+  EXPECT_EQ(m_chart.csv(), "line,\"step\",\"loss\",provenance\n"
+                           "\"fp16, \"\"a\"\"\",1,0.1,\"computed\"\n"
+                           "\"fp16, \"\"a\"\"\",2,NaN,\"computed\"\n"
+                           "\"fp16, \"\"a\"\"\",3,0.3,\"computed\"\n");
+}
+
+TEST_F(ChartTest, IsSavedInEveryFormAndSaysWhyNot) {
+  QStringList forms{"png", "pdf", "csv"};
+  if (Chart::canWriteSvg()) forms << "svg";
+  QString reason;
+  for (const QString& form : forms) {
+    EXPECT_TRUE(m_chart.save(path("chart.") + form, &reason)) << reason.toStdString();
+    EXPECT_GT(QFileInfo(path("chart.") + form).size(), 60) << form.toStdString();
+  }
+  EXPECT_FALSE(m_chart.save(path("chart.gif"), &reason));
+  EXPECT_TRUE(reason.contains(".png"));
+  EXPECT_FALSE(m_chart.save(path("no/such/folder/chart.csv"), &reason));
+  EXPECT_TRUE(reason.contains("could not be written"));
+}
+
+TEST_F(ChartTest, EveryZoomIsUndone) {
+  const QCPRange whole = m_chart.xAxis->range();
+  QTest::keyClick(&m_chart, Qt::Key_Plus);
+  const QCPRange once = m_chart.xAxis->range();
+  EXPECT_LT(once.size(), whole.size());
+  QTest::keyClick(&m_chart, Qt::Key_Right);
+  EXPECT_GT(m_chart.xAxis->range().lower, once.lower);
+  EXPECT_TRUE(m_chart.zoomed());
+  QTest::keySequence(&m_chart, QKeySequence::Undo);
+  EXPECT_EQ(m_chart.xAxis->range(), once);
+  QTest::keySequence(&m_chart, QKeySequence::Undo);
+  EXPECT_EQ(m_chart.xAxis->range(), whole);
+  EXPECT_FALSE(m_chart.zoomed());
+}
+
+TEST_F(ChartTest, NewContentKeepsAViewThatWasZoomed) {
+  QTest::keyClick(&m_chart, Qt::Key_Plus);
+  const QCPRange view = m_chart.xAxis->range();
+  ChartContent more = m_chart.content();
+  more.lines[0].x.push_back(4);
+  more.lines[0].y.push_back(0.2);
+  m_chart.setContent(more);
+  EXPECT_EQ(m_chart.xAxis->range(), view);
+  QTest::keyClick(&m_chart, Qt::Key_Home);
+  EXPECT_GT(m_chart.xAxis->range().upper, 4.0);
+}
+
+}  // namespace
+}  // namespace ulpscope::gui
