@@ -45,6 +45,7 @@ class LossScalePanel final : public Panel {
   }
 
  protected:
+  void readDropped() override { m_reading.forget(); }
   void refresh() override {
     const SnapshotPointer now = snapshot();
     if (!now || !now->comparison) {

@@ -58,6 +58,7 @@ class MemoryPanel final : public Panel {
   }
 
  protected:
+  void readDropped() override { m_reading.forget(); }
   void refresh() override {
     const SnapshotPointer now = snapshot();
     if (!now || !now->comparison) {

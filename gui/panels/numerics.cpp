@@ -44,6 +44,7 @@ class NumericsPanel final : public Panel {
   }
 
  protected:
+  void readDropped() override { m_reading.forget(); }
   void refresh() override {
     const SnapshotPointer now = snapshot();
     if (!now || !now->comparison) {

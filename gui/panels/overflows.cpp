@@ -43,6 +43,7 @@ class OverflowsPanel final : public Panel {
   }
 
  protected:
+  void readDropped() override { m_reading.forget(); }
   void refresh() override {
     const SnapshotPointer now = snapshot();
     if (!now || !now->comparison) {

@@ -34,6 +34,8 @@ class Panel : public QWidget {
 
  protected:
   virtual void refresh() = 0;
+  /// What readMore() read came too late: another file is shown. To be read again when its own is.
+  virtual void readDropped() {}
   /// refresh() soon.
   void invalidate();
 
@@ -54,7 +56,9 @@ class Panel : public QWidget {
     if (of == nullptr || !of->snapshot()) return;
     const int asked = ++m_asked;
     of->read(this, std::move(body), [this, asked, from = QPointer<RunDocument>(of), done = std::move(done)](auto value) {
-      if (asked == m_asked && from && from == document()) done(std::move(value));
+      if (asked != m_asked) return;
+      if (from && from == document()) done(std::move(value));
+      else readDropped();
     });
   }
 

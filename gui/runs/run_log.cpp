@@ -74,12 +74,14 @@ void RunLog::showProgress(RunDocument* document) {
   if (!ours || !document->snapshot()) return;
   struct Progress {
     std::int64_t done = 0, planned = 0;
+    bool known = true;  ///< how many are planned
   };
   std::map<QString, Progress> modes;  // over the seeds that have begun
   for (const RunView& run : document->snapshot()->runs) {
     Progress& mode = modes[plain(run.record.mode)];
     mode.done += run.steps;
-    mode.planned += run.record.steps_planned.value_or(run.steps);
+    mode.planned += run.record.steps_planned.value_or(0);
+    mode.known = mode.known && run.record.steps_planned.has_value();
   }
   while (m_bars->count() > static_cast<int>(modes.size())) {
     QLayoutItem* const item = m_bars->takeAt(0);
@@ -90,9 +92,10 @@ void RunLog::showProgress(RunDocument* document) {
   int row = 0;
   for (const auto& [mode, progress] : modes) {
     auto* const bar = static_cast<QProgressBar*>(m_bars->itemAt(row++)->widget());
-    bar->setRange(0, static_cast<int>(std::clamp<std::int64_t>(progress.planned, 1, 2'000'000'000)));
+    bar->setRange(0, progress.known ? static_cast<int>(std::clamp<std::int64_t>(progress.planned, 1, 2'000'000'000)) : 0);
     bar->setValue(static_cast<int>(std::clamp<std::int64_t>(progress.done, 0, 2'000'000'000)));
-    bar->setFormat(tr("%1: step %2 of %3").arg(mode).arg(progress.done).arg(progress.planned));
+    bar->setFormat(progress.known ? tr("%1: step %2 of %3").arg(mode).arg(progress.done).arg(progress.planned)
+                                  : tr("%1: step %2, of how many is unknown").arg(mode).arg(progress.done));
     bar->setAccessibleName(mode);
   }
 }

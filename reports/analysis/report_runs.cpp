@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kernels/error.h"
+#include "reports/analysis/imported.h"
 
 namespace ulpscope::reports {
 
@@ -45,6 +46,16 @@ std::vector<std::size_t> one_of_each_mode(const std::vector<ReportRun>& runs) {
   for (std::size_t i = 0; i < runs.size(); ++i)
     if (runs[i].first_of_mode) list.push_back(i);
   return list;
+}
+
+std::string no_overflow_words(const std::vector<ReportRun>& runs) {
+  std::vector<std::string> silent;
+  for (const ReportRun& run : runs)
+    if (run.steps == 0 || imported(run.run)) silent.push_back(run.label);
+  if (silent.empty()) return "In no recorded step was a gradient not finite.";
+  const std::string of = fmt::format("{}{}", fmt::join(silent, "; "), silent.size() == 1 ? " does" : " do");
+  return silent.size() == runs.size() ? fmt::format("No overflow is on record, and whether gradients were finite is unknown: {} not tell.", of)
+                                      : fmt::format("In no step that ulpscope recorded was a gradient not finite; {} not tell.", of);
 }
 
 }  // namespace ulpscope::reports

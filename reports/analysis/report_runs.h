@@ -33,6 +33,10 @@ std::vector<ReportRun> report_runs(const Comparison& comparison, const std::vect
 /// The diagnosis of one of them; none if it was not diagnosed. `diagnoses`: of any files.
 const RunDiagnosis* diagnosis_of(const ReportRun& run, const std::vector<Diagnosis>& diagnoses);
 
+/// What it says that no overflow is listed: no more than was recorded. A log of another program may not tell of its gradients, and a run
+/// without a step tells nothing.
+std::string no_overflow_words(const std::vector<ReportRun>& runs);
+
 /// The runs that stand for their modes.
 std::vector<std::size_t> one_of_each_mode(const std::vector<ReportRun>& runs);
 

@@ -118,7 +118,7 @@ std::string runs_table(const Report& report) {
 std::string memory_part(const Report& report) {
   if (report.memory.modes.empty()) return "";
   std::string out = "### Memory\n\n";
-  Table table({"mode", "peak", "as planned", "× fp32's, without observation"}, 1);
+  Table table({"mode", "peak, with observation", "as planned", "× fp32's, without observation"}, 1);
   const auto bytes = [](const std::optional<MemoryRecord>& row) {
     return row && row->total_bytes ? fmt::format("{} [{}]", bytes_text(static_cast<double>(*row->total_bytes)), name(row->provenance)) : std::string("unknown");
   };

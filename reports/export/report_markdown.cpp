@@ -75,7 +75,7 @@ std::string overflows_part(const Report& report) {
   std::int64_t all = 0;
   for (const std::int64_t of_run : report.overflows.total) all += of_run;
   const std::vector<OverflowEvent>& events = report.overflows.events;
-  if (all == 0) out += "In no recorded step was a gradient not finite.\n\n";
+  if (all == 0) out += markdown_escaped(no_overflow_words(report.runs)) + "\n\n";
   if (all > 0) {
     Table table({"run", "step", "began in", "tensor", "cause", "mend", "loss scale", "step was"});
     for (std::size_t i = 0; i < std::min(most_events, events.size()); ++i) {

@@ -159,6 +159,24 @@ TEST_F(ModelsTest, RunsAreATreeWithTicks) {
   EXPECT_EQ(model.rowCount(), 0);
 }
 
+// A view keeps indexes of the files that stay open: they have to mean the same runs when a file above is closed.
+TEST_F(ModelsTest, ARunIsTheSameWhenAnotherFileIsClosed) {
+  RunsModel model(m_session, m_selection);
+  Tester tester(&model, Tester::FailureReportingMode::Fatal);
+  writeOneMode("a.ulp", 5);
+  writeOverflowing("b.ulp");
+  RunDocument* const first = opened("a.ulp");
+  RunDocument* const second = opened("b.ulp");
+  const QPersistentModelIndex run = model.index(1, 0, model.indexOf(second));
+  const QPersistentModelIndex gone = model.index(0, 0, model.indexOf(first));
+  m_session.close(first);
+  EXPECT_FALSE(gone.isValid());
+  ASSERT_TRUE(run.isValid());
+  EXPECT_EQ(run.data().toString(), "fp16 · seed 0");
+  EXPECT_EQ(model.key(run)->path, second->path());
+  EXPECT_EQ(QModelIndex(run.parent()), model.indexOf(second));
+}
+
 TEST_F(ModelsTest, ModesStandSideBySideAndUnknownIsNeverZero) {
   ModesModel model;
   Tester tester(&model, Tester::FailureReportingMode::Fatal);

@@ -74,6 +74,22 @@ TEST_F(ReportSections, OneSeedCarriesNoVerdict) {
   EXPECT_THAT(report.verdict.would_change, testing::Contains(HasSubstr("3 seeds")));
 }
 
+// More seeds would not clear what came to harm, and nothing can be held against an fp32 that did.
+TEST_F(ReportSections, WhatCameToHarmIsOutWhateverTheSeeds) {
+  for (const char* const sick : {"bf16", "fp32"}) {
+    std::vector<MadeUpRun> runs{made_up("fp32", 0, 2.0), made_up("tf32", 0, 2.0), made_up("bf16", 0, 2.0)};
+    for (MadeUpRun& run : runs)
+      if (run.run.mode == sick) run.loss = [](std::int64_t i) { return i >= 3 ? nan_number : 2.0; };
+    const RunFileReader reader = make_run_file(in(std::string(sick) + ".ulp"), runs);
+    const Report report = of(reader);
+    EXPECT_EQ(report.verdict.mode, "");
+    if (std::string_view(sick) == "fp32")
+      EXPECT_THAT(report.verdict.sentence, HasSubstr("fp32 itself does not come through"));
+    else
+      EXPECT_THAT(report.verdict.sentence, HasSubstr("no verdict on tf32; bf16 is out"));
+  }
+}
+
 TEST_F(ReportSections, TheBandIsBetweenTheSeedsOfFp32AndSpikesStayInIt) {
   std::vector<MadeUpRun> runs{made_up("fp32", 0, 2.0), made_up("fp32", 1, 2.0), made_up("fp16", 0, 2.0)};
   for (MadeUpRun& run : runs) run.steps = 1000;

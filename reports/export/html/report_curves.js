@@ -29,6 +29,14 @@ const pieces = (curve, time) => {
   return {points, gaps};
 };
 
+// Points that are a line by themselves, between two gaps or of a run of one step: a line mark would not show them.
+const alone = (points, key) => {
+  const of = new Map();
+  points.forEach((p) => of.set(key(p), (of.get(key(p)) || 0) + 1));
+  return points.filter((p) => of.get(key(p)) === 1);
+};
+const dots = {type: 'symbol', from: {data: 'alone'}, interactive: false, encode: {update: {x: {scale: 'x', field: 'x'}, y: {scale: 'y', field: 'y'}, shape: {value: 'circle'}, size: {value: 30}, fill: {field: 'stroke'}}}};
+
 const lossChart = (width) => {
   const time = lossX() === 'time';
   const lines = [], gaps = [], held = [], skips = [];
@@ -53,7 +61,7 @@ const lossChart = (width) => {
   const kept = log ? bands.filter((b) => b.low > 0) : bands;
   return {
     width, height, signals: crosshair.signals,
-    data: [{name: 'lines', values: lines}, {name: 'held', values: held}, {name: 'bands', values: kept}, {name: 'gaps', values: gaps}, {name: 'skips', values: skips}],
+    data: [{name: 'lines', values: lines}, {name: 'held', values: held}, {name: 'bands', values: kept}, {name: 'gaps', values: gaps}, {name: 'skips', values: skips}, {name: 'alone', values: alone(lines, (p) => p.key)}],
     scales: [{name: 'x', type: 'linear', zero: false, range: 'width', nice: false, domain: domainX}, {name: 'y', ...scaleY, range: 'height', domain: domainY}],
     axes: [{orient: 'bottom', scale: 'x', title: time ? 'seconds of training' : 'step', tickCount: Math.max(3, Math.round(width / 110)), format: time ? undefined : ',d', tickMinStep: time ? undefined : 1},
       {orient: 'left', scale: 'y', title: 'training loss', grid: true, tickCount: 6, domain: false, ticks: false, labelPadding: 6}],
@@ -66,6 +74,7 @@ const lossChart = (width) => {
           {type: 'line', from: {data: 'line'}, encode: {update: {x: {scale: 'x', field: 'x'}, y: {scale: 'y', field: 'y'}, stroke: {field: 'stroke'}, strokeWidth: {value: 1.4}, strokeOpacity: {value: 0.85}, strokeJoin: {value: 'round'}}}}]},
         {type: 'rule', from: {data: 'skips'}, encode: {update: {x: {scale: 'x', field: 'x'}, y: {value: height - 9}, y2: {value: height}, stroke: {field: 'stroke'}, strokeWidth: {value: 1.5}}}},
       ]},
+      dots,
       {type: 'symbol', from: {data: 'held'}, interactive: false, encode: {update: {x: {scale: 'x', field: 'x'}, y: {scale: 'y', field: 'y'}, shape: {value: 'diamond'}, size: {value: 70}, fill: {value: colour('card')}, stroke: {field: 'stroke'}, strokeWidth: {value: 2}}}},
       {type: 'symbol', from: {data: 'gaps'}, encode: {update: {x: {scale: 'x', field: 'x'}, y: {value: 5}, shape: {value: 'cross'}, angle: {value: 45}, size: {value: 60}, fill: {value: colour('bad')}}}},
       crosshair.mark(height),
@@ -129,7 +138,7 @@ const scaleChart = (width) => {
   const band = window && (lowest === null || highest === null || lowest <= highest) ? [{y: lowest === null ? from : lowest, y2: highest === null ? to : highest}] : [];
   return {
     width, height, signals: [...crosshair.signals, powers],
-    data: [{name: 'lines', values: lines}, {name: 'marks', values: marks}, {name: 'window', values: band}],
+    data: [{name: 'lines', values: lines}, {name: 'marks', values: marks}, {name: 'window', values: band}, {name: 'alone', values: alone(lines, (p) => p.run)}],
     scales: [{name: 'x', type: 'linear', zero: false, range: 'width', nice: false, domain: reach([...lines, ...marks].map((p) => p.x))}, {name: 'y', type: 'linear', zero: false, nice: false, range: 'height', domain: [from, to]}],
     axes: [{orient: 'bottom', scale: 'x', title: 'step', tickCount: Math.max(3, Math.round(width / 110)), format: ',d', tickMinStep: 1},
       {orient: 'left', scale: 'y', title: 'loss scale', grid: true, tickCount: Math.min(8, to - from), tickMinStep: 1, domain: false, ticks: false, labelPadding: 6, encode: powerLabels}],
@@ -137,6 +146,7 @@ const scaleChart = (width) => {
       {type: 'rect', from: {data: 'window'}, encode: {update: {x: {value: 0}, x2: {signal: 'width'}, y: {scale: 'y', field: 'y'}, y2: {scale: 'y', field: 'y2'}, fill: {value: colour('good')}, fillOpacity: {value: 0.16}}}},
       {type: 'group', from: {facet: {name: 'line', data: 'lines', groupby: 'run'}}, marks: [
         {type: 'line', from: {data: 'line'}, encode: {update: {x: {scale: 'x', field: 'x'}, y: {scale: 'y', field: 'y'}, interpolate: {value: 'step-after'}, stroke: {field: 'stroke'}, strokeWidth: {value: 1.8}}}}]},
+      dots,
       {type: 'symbol', from: {data: 'marks'}, encode: {update: {x: {scale: 'x', field: 'x'}, y: {scale: 'y', field: 'y'}, shape: {value: 'cross'}, angle: {value: 45}, size: {value: 64}, fill: {value: colour('bad')}, tooltip: {field: 'tip'}}}}]},
     crosshair.mark(height)],
   };

@@ -25,7 +25,7 @@ std::string peaks_table(const Report& report) {
     table.row(cells);
   };
   const auto bytes = [](const Count& value, std::string_view note) { return Cell(value ? bytes_text(static_cast<double>(*value)) : "unknown", value ? std::string(note) : ""); };
-  row("all", [&](const ModeMemory& m) { return m.peak ? bytes(m.peak->total_bytes, name(m.peak->provenance)) : number_cell("unknown"); });
+  row("all, with observation", [&](const ModeMemory& m) { return m.peak ? bytes(m.peak->total_bytes, name(m.peak->provenance)) : number_cell("unknown"); });
   row("× fp32's, without observation", [&](const ModeMemory& m) { return number_cell(m.ratio ? fmt::format("{:.2f}", *m.ratio) : report.runs[m.run].mode == "fp32" ? "reference" : "unknown"); });
   row("as planned before the first step", [&](const ModeMemory& m) { return m.predicted ? bytes(m.predicted->total_bytes, name(m.predicted->provenance)) : number_cell("unknown"); });
   for (int i = 0; i < memory_category_count; ++i) {

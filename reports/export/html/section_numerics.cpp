@@ -91,7 +91,7 @@ std::string overflows_html(const Report& report) {
   constexpr std::size_t listed = 20;  // the others on demand
   const std::size_t events = report.overflows.events.size();
   if (events == 0)
-    out += element("p", "In no recorded step was a gradient not finite.", "none");
+    out += element("p", no_overflow_words(report.runs), "none");
   else
     out += events_table(report, 0, std::min(listed, events));
   if (events > listed) out += details(fmt::format("{} more", events - listed), events_table(report, listed, events));
