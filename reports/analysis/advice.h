@@ -86,6 +86,7 @@ struct ModeEvidence {
   Fits fits = Fits::unknown;
   Count batch{};
   Count largest_batch{};      ///< that fits for certain
+  bool batch_capped = false;  ///< more would fit, but no greater one was planned
   Count parameters{};
   Number launch_share{};      ///< of the projected step: limited by launches
   Number cast_share{};        ///< of the planned peak

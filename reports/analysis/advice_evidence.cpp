@@ -279,8 +279,11 @@ class Sources {
   std::map<const RunFileReader*, Timed> timed_;
 };
 
-/// Steps that were timed on this device, in a run of the same experiment.
-void add_measured(std::vector<ModeEvidence>& modes, const Timed& timed, const Likeness& like, const Gpu& gpu, std::vector<std::string>& notes) {
+/// From what the measured step of a mode is.
+using TimedFrom = std::map<std::string, StepSource>;
+
+/// Steps that were timed on this device, in a run of the same experiment. The timing phase comes before recorded steps.
+void add_measured(std::vector<ModeEvidence>& modes, TimedFrom& from, const Timed& timed, const Likeness& like, const Gpu& gpu, std::vector<std::string>& notes) {
   for (const MeasuredRun& run : timed.runs) {
     if (!run.step_seconds || !same_device(run.run.device, gpu)) continue;
     if (const auto differ = differences(like, likeness(run.run)); !differ.empty()) {
@@ -289,9 +292,23 @@ void add_measured(std::vector<ModeEvidence>& modes, const Timed& timed, const Li
     }
     const auto time = std::find_if(timed.report.modes.begin(), timed.report.modes.end(), [&](const ModeTime& m) { return m.run.id == run.run.id; });
     const auto mode = std::find_if(modes.begin(), modes.end(), [&](const ModeEvidence& e) { return e.mode == run.run.mode; });
-    if (time == timed.report.modes.end() || mode == modes.end() || mode->measured.value || !time->step.value) continue;
+    if (time == timed.report.modes.end() || mode == modes.end() || !time->step.value) continue;
+    if (mode->measured.value && (from[mode->mode] == StepSource::timing_phase || time->step_from != StepSource::timing_phase)) continue;
     mode->measured = time->step;
     mode->measured.provenance = Provenance::measured;
+    from[mode->mode] = time->step_from;
+  }
+}
+
+/// Recorded steps have the recording going on in them: beside modes with a timing phase they are no measure.
+void drop_other_kind(std::vector<ModeEvidence>& modes, const TimedFrom& from, std::vector<std::string>& notes) {
+  const auto phase = [](const auto& of) { return of.second == StepSource::timing_phase; };
+  if (std::none_of(from.begin(), from.end(), phase)) return;
+  for (ModeEvidence& e : modes) {
+    const auto of = from.find(e.mode);
+    if (of == from.end() || phase(*of)) continue;
+    e.measured = {};
+    note(notes, fmt::format("{} has no timing phase, others have: its recorded steps are not held against theirs", e.mode));
   }
 }
 
@@ -305,11 +322,14 @@ void add_device(std::vector<ModeEvidence>& modes, Sources& sources, const Advice
       e.plan_bytes = p.plan_bytes;
       e.fits = p.fits;
       e.largest_batch = p.largest_batch;
+      e.batch_capped = p.batch_capped;
       if (p.step.value) e.launch_share = p.limited[static_cast<std::size_t>(Limit::launch)];
     }
   const Likeness like = likeness(input.reader->runs().front());
-  add_measured(modes, sources.timed(*input.reader), like, there.gpu, notes);
-  for (const RunFileReader* other : input.measured) add_measured(modes, sources.timed(*other), like, there.gpu, notes);
+  TimedFrom from;
+  add_measured(modes, from, sources.timed(*input.reader), like, there.gpu, notes);
+  for (const RunFileReader* other : input.measured) add_measured(modes, from, sources.timed(*other), like, there.gpu, notes);
+  drop_other_kind(modes, from, notes);
 }
 
 std::vector<ModeEvidence> gather(Sources& sources, const AdviceInput& input, const GpuProjection* there, std::vector<std::string>& notes) {

@@ -94,6 +94,7 @@ std::string loss_words(const ModeEvidence& e) {
 
 std::string seeds_words(const std::string& mode) {
   if (mode.empty()) return fmt::format("{0} seeds of each mode (ulpscope run … --seeds {0}): a verdict on the loss", least_pairs);
+  if (mode == "fp32") return fmt::format("fp32 trained beside the others, {0} seeds of each (ulpscope run … --seeds {0})", least_pairs);
   return fmt::format("{} trained beside fp32, {} seeds of each (ulpscope run … --seeds {})", mode, least_pairs, least_pairs);
 }
 
@@ -122,7 +123,8 @@ void add_changes(DeviceAdvice& advice, const Gpu& gpu) {
     const bool there = m.there.support == Support::native;
     if (!there || e.mode == advice.winner) continue;
     add_mode_changes(advice.would_change, m);
-    if (m.refused.empty() && e.mode != "fp32" && m.speed.value && *m.speed.low < least_speed_up && *m.speed.high >= least_speed_up && advice.winner == "fp32")
+    if (m.refused.empty() && e.mode != "fp32" && m.speed.value && *m.speed.low < least_speed_up && *m.speed.high >= least_speed_up && advice.winner == "fp32" &&
+        m.speed.provenance == Provenance::projected)
       add(advice.would_change, fmt::format("a run measured on {}: {} may gain ({})", gpu.name, e.mode, gain_words(m)));
     if (m.refused.empty() && e.mode != "fp32" && e.launch_share.value_or(0.0) > launch_bound_share && m.speed.value.value_or(1.0) < least_speed_up)
       add(advice.would_change, "a larger batch: the step waits for launches");

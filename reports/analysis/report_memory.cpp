@@ -81,7 +81,7 @@ void explain(const MemoryRecord& fp32, const PlanView& plan, bool tf32, ModeMemo
   }
 }
 
-/// Results that are made and still to be read, after each node.
+/// Results that are made and still to be read, after each node. None where the plan does not say what its tensors are.
 std::vector<MemoryPoint> live_results(const PlanView& plan) {
   const std::vector<PlanNode>& nodes = plan.nodes();
   std::map<TensorId, TensorId> of;   // views: what they are views of
@@ -97,6 +97,7 @@ std::vector<MemoryPoint> live_results(const PlanView& plan) {
       of[nodes[i].outputs.front()] = base(*nodes[i].inputs.front());
   }
   std::vector<std::int64_t> change(nodes.size() + 1, 0);
+  bool known = false;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (is_view(nodes[i]) || !nodes[i].record.materialised) continue;
     for (const TensorId id : nodes[i].outputs) {
@@ -105,11 +106,13 @@ std::vector<MemoryPoint> live_results(const PlanView& plan) {
       if (tensor->role != TensorRole::activation && tensor->role != TensorRole::gradient && tensor->role != TensorRole::weight) continue;
       const std::int64_t bytes = elements(tensor->shape) * storage_bytes(plan.format(id));
       const auto end = last.find(id);
+      known = true;
       change[i] += bytes;
       change[end == last.end() ? i + 1 : std::max(end->second, i) + 1] -= bytes;
     }
   }
   std::vector<MemoryPoint> points;
+  if (!known) return points;
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     bytes += change[i];

@@ -114,7 +114,7 @@ void device_rows(std::ostream& out, const std::vector<const ModeAdvice*>& modes)
   row(out, modes, "  memory", [](const ModeAdvice& m) { return m.evidence.memory.value ? gigabytes(*m.evidence.memory.value) : "unknown"; });
   row(out, modes, "    which is", [](const ModeAdvice& m) { return provenance(m.evidence.memory); });
   row(out, modes, "  fits", [](const ModeAdvice& m) { return std::string(name(m.evidence.fits)); });
-  row(out, modes, "  greatest batch", [](const ModeAdvice& m) { return m.evidence.largest_batch ? fmt::format("{}", *m.evidence.largest_batch) : "-"; });
+  row(out, modes, "  greatest batch", [](const ModeAdvice& m) { return m.evidence.largest_batch ? fmt::format("{}{}", m.evidence.batch_capped ? "≥" : "", *m.evidence.largest_batch) : "-"; });
 }
 
 void table(const DeviceAdvice& a, std::ostream& out) {

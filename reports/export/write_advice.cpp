@@ -54,6 +54,7 @@ json mode_json(const ModeAdvice& m, bool on_device) {
                 {"plan_bytes", count(e.plan_bytes)},
                 {"fits", name(e.fits)},
                 {"largest_batch", count(e.largest_batch)},
+                {"largest_batch_capped", e.batch_capped},
                 {"launch_share", number_json(e.launch_share)},
                 {"cast_share", number_json(e.cast_share)}});
   all.update({{"refused", m.refused}, {"against", m.against}, {"in_favour", m.in_favour}});

@@ -3,38 +3,16 @@
 
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
-#include "profiler/cli/program.h"
 #include "reports/export/html/page.h"
-#include "tests/reports/made_up_runs.h"
-#include "tests/reports/scratch.h"
+#include "tests/profiler/support/report_fixture.h"
 
 namespace ulpscope::profiler {
 namespace {
 
 using testing::HasSubstr;
 
-class ReportCommand : public reports::Scratch {
- protected:
-  struct Answer {
-    int code = 0;
-    std::string out, err;
-  };
-  static Answer ulpscope(std::vector<std::string> arguments) {
-    std::ostringstream out, err;
-    const int code = run_program(std::move(arguments), out, err);
-    return {code, out.str(), err.str()};
-  }
-  void SetUp() override { reports::make_run_file(in("a.ulp"), {reports::made_up("fp32", 0, 2.0), reports::made_up("bf16", 0, 2.0)}); }
-  /// One line that says what is wrong.
-  static void refused(const Answer& answer, const std::string& words) {
-    EXPECT_EQ(answer.code, exit_usage);
-    EXPECT_THAT(answer.err, HasSubstr(words));
-    EXPECT_EQ(std::count(answer.err.begin(), answer.err.end(), '\n'), 1) << answer.err;
-    EXPECT_EQ(answer.out, "");
-  }
-};
+using ReportCommand = ReportFixture;
 
 TEST_F(ReportCommand, WritesAPage) {
   if (!reports::can_write_html()) GTEST_SKIP() << "this build has no Vega";

@@ -3,12 +3,9 @@
 
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
-#include "profiler/cli/program.h"
 #include "reports/export/report_tables.h"
-#include "tests/reports/made_up_runs.h"
-#include "tests/reports/scratch.h"
+#include "tests/profiler/support/report_fixture.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -17,26 +14,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 namespace fs = std::filesystem;
 
-class ReportFormsCommand : public reports::Scratch {
- protected:
-  struct Answer {
-    int code = 0;
-    std::string out, err;
-  };
-  static Answer ulpscope(std::vector<std::string> arguments) {
-    std::ostringstream out, err;
-    const int code = run_program(std::move(arguments), out, err);
-    return {code, out.str(), err.str()};
-  }
-  void SetUp() override { reports::make_run_file(in("a.ulp"), {reports::made_up("fp32", 0, 2.0), reports::made_up("bf16", 0, 2.0)}); }
-  /// One line that says what is wrong.
-  static void refused(const Answer& answer, const std::string& words) {
-    EXPECT_EQ(answer.code, exit_usage);
-    EXPECT_THAT(answer.err, HasSubstr(words));
-    EXPECT_EQ(std::count(answer.err.begin(), answer.err.end(), '\n'), 1) << answer.err;
-    EXPECT_EQ(answer.out, "");
-  }
-};
+using ReportFormsCommand = ReportFixture;
 
 TEST_F(ReportFormsCommand, WritesThemAllAtOnce) {
   const Answer answer = ulpscope({"report", in("a.ulp"), "--md", in("a.md"), "--json", in("a.json"), "--perfetto", in("a.trace"), "--csv", in("deep/tables")});

@@ -171,6 +171,28 @@ TEST_F(AdviceEvidence, TwoGpusAreToldTheSameOfTheFile) {
   }
 }
 
+// Recording goes on in recorded steps: beside a timing phase they would make a gain, or hide one.
+TEST_F(AdviceEvidence, RecordedStepsAreNotHeldAgainstATimingPhase) {
+  for (const bool both : {false, true}) {
+    auto [fp32, fp16] = on_gpu("Tesla T4", 4.0);
+    for (ForgedTime* t : {&fp32, &fp16}) {
+      if (t == &fp32 && !both) continue;
+      t->samples.clear();
+      for (int i = 0; i < 20; ++i) {
+        t->forged.step();
+        t->forged.steps.back().wall_seconds = t == &fp32 ? 11e-3 : 4e-3;
+      }
+    }
+    const RunFileReader t4 = write_times(in(both ? "both.ulp" : "one.ulp"), {&fp32, &fp16});
+    const Modes here = on(t4, "T4");
+    ASSERT_TRUE(of(here, "fp32").measured.value);
+    EXPECT_EQ(of(here, "fp16").measured.value.has_value(), both) << "both of one kind can be held against each other";
+    if (!both) {
+      EXPECT_THAT(notes_, Contains(HasSubstr("fp16 has no timing phase, others have")));
+    }
+  }
+}
+
 TEST_F(AdviceEvidence, StepsOfThisVeryDeviceAreMeasured) {
   const auto [fp32, fp16] = on_gpu("Tesla T4", 4.0);
   const RunFileReader t4 = write_times(in("t4.ulp"), {&fp32, &fp16});

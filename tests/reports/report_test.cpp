@@ -273,6 +273,18 @@ TEST_F(ReportSections, MemoryThatDidNotHalveIsExplainedByCategory) {
   EXPECT_EQ(fp16.curve[2].node, "loss");
 }
 
+// A plan that does not say what its tensors are: how much lives is unknown, not 0.
+TEST_F(ReportSections, MemoryOverAStepOfUnknownTensorsIsUnknown) {
+  TwoModes runs;
+  for (ForgedRun* run : {&runs.fp32, &runs.fp16}) run->tensors.clear();
+  const RunFileReader reader = runs.file(in("a.ulp"));
+  const Report report = of(reader);
+  for (const ModeMemory& mode : report.memory.modes) {
+    EXPECT_TRUE(mode.curve.empty());
+    EXPECT_EQ(mode.curve_provenance, Provenance::unknown);
+  }
+}
+
 TEST_F(ReportSections, AFileWithoutARunIsRefused) {
   {
     RunFileWriter writer(in("a.ulp"), {.overwrite = true});

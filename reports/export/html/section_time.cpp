@@ -95,8 +95,12 @@ std::string mode_html(const ModeTime& mode) {
 
 std::string time_html(const Report& report) {
   std::string out = section_begin("time", "Time", "By category of node, per step.");
-  const bool emulated = std::any_of(report.runs.begin(), report.runs.end(), [](const ReportRun& run) { return run.emulated; });
-  if (emulated) out += "<div class=\"caveats\" role=\"note\"><p>On this device every mode but fp32 is carried out in software: those times are emulated and say nothing of hardware.</p></div>\n";
+  std::vector<std::string> emulated;
+  for (const ReportRun& run : report.runs)
+    if (run.emulated && std::find(emulated.begin(), emulated.end(), run.mode_label) == emulated.end()) emulated.push_back(run.mode_label);
+  if (!emulated.empty())
+    out += fmt::format("<div class=\"caveats\" role=\"note\"><p>Carried out in software on the device that ran {}: {}. {} times are emulated and say nothing of hardware.</p></div>\n",
+                       emulated.size() == 1 ? "it" : "them", escaped(fmt::format("{}", fmt::join(emulated, ", "))), emulated.size() == 1 ? "Its" : "Their");
   out += chart("time", "Where a step's time goes", "Seconds of a step by category, as far as nodes were timed. Pale: emulated.");
   for (const TimeReport& time : report.time) {
     if (report.time.size() > 1) out += element("h3", time.file);
