@@ -106,14 +106,15 @@ void round_in_place(Format format, std::int64_t n, float* values, RoundingTally*
       count_range(x, length, static_cast<float>(info(format).overflow_threshold), *tally);
       if (format == Format::fp32) continue;
     }
-    narrow_tile(format, x, raw, static_cast<std::size_t>(length));
-    if (tally == nullptr || range_only(*tally)) {
-      widen_tile(format, raw, x, static_cast<std::size_t>(length));
-      continue;
+    const float* rounded = x;
+    if (format != Format::fp32) {
+      narrow_tile(format, x, raw, static_cast<std::size_t>(length));
+      widen_tile(format, raw, after.value, static_cast<std::size_t>(length));
+      rounded = after.value;
     }
-    widen_tile(format, raw, after.value, static_cast<std::size_t>(length));
-    count_block(x, after.value, length, static_cast<float>(info(format).min_normal), *tally);
-    __builtin_memcpy(x, after.value, static_cast<std::size_t>(length) * sizeof(float));
+    if (tally != nullptr && !range_only(*tally))
+      count_block(x, rounded, length, static_cast<float>(info(format).min_normal), *tally);
+    if (rounded != x) __builtin_memcpy(x, rounded, static_cast<std::size_t>(length) * sizeof(float));
   }
 }
 

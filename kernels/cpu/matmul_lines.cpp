@@ -68,20 +68,31 @@ ULPSCOPE_BODY void round_line(const T* from, Format format, void* line, std::int
   });
 }
 
-template <class T, Format F>
-ULPSCOPE_BODY void count_line(const T* from, std::int64_t n, RoundingTally& tally) {
-  const T least_normal = static_cast<T>(info(F).min_normal);
-  const T limit = static_cast<T>(info(F).overflow_threshold);
-  T after[count_block_elements];
+/// Rounds a line and counts what that changed. It is stored where elements follow each other; else that is left to do.
+template <class T>
+void count_line(const T* from, Format format, void* line, std::int64_t stride, std::int64_t n, RoundingTally& tally) {
+  const T least_normal = static_cast<T>(info(format).min_normal);
+  const T limit = static_cast<T>(info(format).overflow_threshold);
+  const bool own = format == (sizeof(T) == 4 ? Format::fp32 : Format::fp64);
+  alignas(64) T rounded[count_block_elements];
+  alignas(64) std::uint64_t raw[count_block_elements];
   for (std::int64_t start = 0; start < n; start += count_block_elements) {
     const auto length = static_cast<int>(n - start < count_block_elements ? n - start : count_block_elements);
+    const auto size = static_cast<std::size_t>(length);
     const T* before = from + start;
+    void* place = static_cast<unsigned char*>(line) + start * storage_bytes(format);
+    if (stride != 1) place = raw;
+    if (place != static_cast<const void*>(before)) narrow_tile(format, before, place, size);
     if (range_only(tally)) {
       count_range(before, length, limit, tally);
       continue;
     }
-    for (int i = 0; i < length; ++i) after[i] = widened<T, F>(Storage<F>::round(before[i]), false);
-    count_block(before, static_cast<const T*>(after), length, least_normal, tally);
+    const T* after = before;
+    if (!own) {
+      widen_tile(format, place, rounded, size);
+      after = rounded;
+    }
+    count_block(before, after, length, least_normal, tally);
   }
 }
 
@@ -95,7 +106,8 @@ void finish(T* sum, std::int64_t parts, std::int64_t part_stride, const T* bias,
   if (bias != nullptr) {
     for (std::int64_t i = 0; i < n; ++i) sum[i] += bias[i];
   }
-  if (tally != nullptr) with_format(format, [=](auto f) { count_line<T, f()>(sum, n, *tally); });
+  if (tally != nullptr) count_line(static_cast<const T*>(sum), format, line, stride, n, *tally);
+  if (tally != nullptr && stride == 1) return;
   if (line != static_cast<void*>(sum)) round_line(sum, format, line, stride, n);
 }
 

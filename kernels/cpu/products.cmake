@@ -12,6 +12,7 @@ target_sources(ulpscope_kernels PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/../self_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/thread_room.cpp
   ${CMAKE_CURRENT_LIST_DIR}/../tensor_core/product.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/../unit_questions.cpp
   ${CMAKE_CURRENT_LIST_DIR}/../tensor_core/reference.cpp
   ${CMAKE_CURRENT_LIST_DIR}/../tensor_core/sample.cpp
   ${CMAKE_CURRENT_LIST_DIR}/../tensor_core/units.cpp)

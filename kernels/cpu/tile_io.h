@@ -174,10 +174,14 @@ __attribute__((noinline)) void write_tile(const View& v, std::int64_t begin, int
     if (place != reinterpret_cast<const char*>(values))
       narrow_tile(v.format, values, place, static_cast<std::size_t>(n));
   } else {
-    Buffer<T> after;
-    narrow_tile(v.format, values, place, static_cast<std::size_t>(n));
-    widen_tile(v.format, place, after.value, static_cast<std::size_t>(n));
-    count_block(values, after.value, n, static_cast<T>(info(v.format).min_normal), *tally);
+    Buffer<T> rounded;
+    const T* after = values;
+    if (place != reinterpret_cast<const char*>(values)) narrow_tile(v.format, values, place, static_cast<std::size_t>(n));
+    if (v.format != format_of<T>()) {
+      widen_tile(v.format, place, rounded.value, static_cast<std::size_t>(n));
+      after = rounded.value;
+    }
+    count_block(values, after, n, static_cast<T>(info(v.format).min_normal), *tally);
   }
   if (!v.flat) scatter_items(v, begin, n, raw);
 }

@@ -135,6 +135,21 @@ TEST(Counts, OfGradients) {
   std::vector<Operand> out = many;
   out.push_back({{}, Format::fp32});
   same_everywhere({"unscale_check", many, many, nullptr, {}, true});
+  // Three lists' worth, of every format and size: none, one element, a chunk and one, several chunks; some in pieces.
+  std::vector<Operand> all;
+  const Format formats[] = {Format::fp32, Format::fp16, Format::bf16, Format::tf32, Format::fp8_e4m3, Format::fp8_e5m2};
+  const std::int64_t sizes[] = {1, 0, 7, 300, 16385, 1024, 40000, 16384};
+  for (std::size_t i = 0; i < 150; ++i)
+    all.push_back({{2, sizes[i % 8] / (i < 16 ? 1 : 8)}, formats[i % 6], i % 11 == 5 ? Layout::padded : Layout::contiguous});
+  std::vector<Operand> with_norm = all;
+  with_norm.push_back({{}, Format::fp32});
+  for (const float inverse_scale : {1.0f, 0.125f}) {
+    StepState state;
+    state.inverse_scale = inverse_scale;
+    same_everywhere({"unscale_check", all, all, nullptr, state, true}, {Look::nothing});
+    same_everywhere({"unscale_norm", all, with_norm, &clip, state, true}, {Look::nothing});
+    same_everywhere({"global_norm", all, {{{}, Format::fp32}}, &clip, state}, {Look::nothing});
+  }
 }
 
 TEST(Counts, OfPersistentValues) {

@@ -133,6 +133,73 @@ TEST(RoundAndCount, AgreesWithASlowCount) {
   }
 }
 
+/// Blocks of 1024, each of one kind: a block is counted by what is in it (ops/count_patterns.h).
+std::vector<double> blocks_of_every_kind(double centre) {
+  Uniform uniform(7);
+  std::vector<double> values;
+  for (int block = 0; block < 24; ++block) {
+    for (int i = 0; i < 1024; ++i) {
+      const double sign = uniform() < 0.5 ? -1 : 1;
+      double x = sign * centre * (0.5 + uniform());                                     // one or two binades
+      if (block % 8 == 1) x = sign * centre * std::ldexp(1 + uniform(), static_cast<int>(uniform() * 20) - 10);
+      if (block % 8 == 2) x = sign * centre * std::ldexp(1 + uniform(), static_cast<int>(uniform() * 60) - 30);
+      if (block % 8 == 3 && i % 3 == 0) x = 0 * sign;
+      if (block % 8 == 4 && i == 1000) x = sign * HUGE_VAL;
+      if (block % 8 == 5 && i == 3) x = std::nan("");
+      if (block % 8 == 6) x = sign * std::ldexp(uniform(), -130);                       // subnormal in fp32
+      if (block % 8 == 7) x = i % 2 == 0 ? 0 * sign : std::nan("");                     // nothing to count
+      values.push_back(static_cast<double>(static_cast<float>(x)));
+    }
+  }
+  return values;
+}
+
+/// The greatest relative error, divided as fp32 numbers.
+double slow_relative_error(const std::vector<double>& values, Format format) {
+  float greatest = 0.0f;
+  for (const double x : values) {
+    const double after = static_cast<double>(rounded(x, format));
+    if (!std::isfinite(x) || !std::isfinite(after) || x == 0) continue;
+    greatest = std::max(greatest, static_cast<float>(std::fabs(after - x)) / static_cast<float>(std::fabs(x)));
+  }
+  return static_cast<double>(greatest);
+}
+
+TEST(RoundAndCount, BlocksOfEveryKind) {
+  for (const Format to : {Format::fp16, Format::bf16, Format::tf32, Format::fp8_e4m3, Format::fp32})
+    for (const double centre : {1.0, 1e-7, 3e4, 1e-30}) {
+      const std::vector<double> values = blocks_of_every_kind(centre);
+      const RoundingCounts slow = slow_counts(values, to);
+      const Counted first = cast(values, Format::fp32, to, portable(), 1, true);
+      expect_near(first.counts, slow);
+      EXPECT_EQ(first.counts.greatest_relative_error, slow_relative_error(values, to)) << name(to) << " " << centre;
+      for (const auto& [where, kernels] : all_kernels())
+        EXPECT_TRUE(same_counts(cast(values, Format::fp32, to, kernels, 2, true).counts, first.counts)) << name(to) << " " << where;
+      if (HasFailure()) return;
+    }
+}
+
+// Dividing is spared where no element can be above what was found: here each block has one that is, by the least there is.
+TEST(RoundAndCount, TheGreatestRelativeErrorGrowsFromBlockToBlock) {
+  std::vector<double> values;
+  for (int block = 0; block < 40; ++block)
+    for (int i = 0; i < 1024; ++i) {
+      // Half an ulp of fp16 at 1 + k 2^-10 is 2^-11: the lower k, the greater the error against the number itself.
+      const bool here = i == (block * 37) % 1024;
+      values.push_back(here ? 1.0 + (400 - 10 * block) * 0x1p-10 + 0x1p-11 - 0x1p-23 : 1.0);
+    }
+  for (const auto& [where, kernels] : all_kernels()) {
+    double before = 0.0;
+    for (int blocks = 1; blocks <= 40; ++blocks) {
+      const std::vector<double> some(values.begin(), values.begin() + blocks * 1024);
+      const double now = cast(some, Format::fp32, Format::fp16, kernels, 1, true).counts.greatest_relative_error;
+      ASSERT_GT(now, before) << where << " " << blocks;
+      ASSERT_EQ(now, slow_relative_error(some, Format::fp16)) << where << " " << blocks;
+      before = now;
+    }
+  }
+}
+
 TEST(RoundAndCount, FromDouble) {
   const std::vector<double> values = wild_values(5000);
   for (const Format to : {Format::fp16, Format::bf16, Format::fp64}) {
