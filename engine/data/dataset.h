@@ -71,6 +71,10 @@ struct TextOptions {
 /// the text, and a held_out outside [0, 0.9] or too small for one window, naming the path and the sizes.
 std::unique_ptr<Dataset> load_text(const std::vector<std::string>& paths, const TextOptions& options);
 
+/// Tokens drawn uniformly from a vocabulary, windows as of a text: for times at sizes for which there is no text at hand. Training batches
+/// depend on the seed, held-out ones (64, if held_out is above 0) do not. Throws UsageError for a vocabulary or a context below 1.
+std::unique_ptr<Dataset> random_tokens(std::int64_t vocabulary, const TextOptions& options);
+
 struct ArrayOptions {
   double held_out = 0.1;        ///< share of the examples, drawn once for all seeds and modes, held out of training
   double scale = 1.0;           ///< features are multiplied by it,

@@ -1,4 +1,5 @@
 // copy: cast, permute, slice and expand in one kernel; observe: counts what a tensor holds.
+#include "kernels/cuda/element_stage.h"
 #include "kernels/cuda/elementwise.h"
 #include "kernels/ops/elementwise_unary.h"
 
@@ -67,7 +68,7 @@ void run_observe(const Launch& l) {
 
 template <class T>
 void add_copy(KernelTable& table, Format compute) {
-  table.add("copy", compute, Kernel{run_copy<T>});
+  table.add("copy", compute, Kernel{run_copy<T>, nullptr, sizeof(T) == sizeof(float) ? element_stage<CopyBody, 1>() : nullptr});
   table.add("observe", compute, Kernel{run_observe<T>});
 }
 

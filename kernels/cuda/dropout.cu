@@ -1,6 +1,7 @@
 // Dropout: a thread makes the random bits of eight neighbouring elements, two calls of the generator.
 #include "kernels/ops/dropout.h"
 
+#include "kernels/cuda/element_stage.h"
 #include "kernels/cuda/observation.h"
 #include "kernels/cuda/register.h"
 
@@ -46,7 +47,7 @@ void run_dropout(const Launch& l) {
 }  // namespace
 
 void register_dropout(KernelTable& table) {
-  table.add("dropout", Format::fp32, Kernel{run_dropout<float>});
+  table.add("dropout", Format::fp32, Kernel{run_dropout<float>, nullptr, element_stage<DropoutBody, 1, DropoutParams>()});
   table.add("dropout", Format::fp64, Kernel{run_dropout<double>});
 }
 

@@ -1,6 +1,7 @@
 // Element-wise kernels with one result. Which bodies there are: ops/elementwise_list.h.
 #include "kernels/cuda/elementwise.h"
 
+#include "kernels/cuda/element_stage.h"
 #include "kernels/ops/elementwise_list.h"
 
 namespace ulpscope::cuda {
@@ -30,7 +31,8 @@ struct ParametersOf<ClampBackwardBody> {
 }  // namespace
 
 void register_elementwise(KernelTable& table) {
-#define ULPSCOPE_ADD(BODY, INPUTS, COST) add_map<BODY, INPUTS, ParametersOf<BODY>::Type>(table);
+#define ULPSCOPE_ADD(BODY, INPUTS, COST) \
+  add_map<BODY, INPUTS, ParametersOf<BODY>::Type>(table, element_stage<BODY, INPUTS, ParametersOf<BODY>::Type>());
   ULPSCOPE_ELEMENTWISE_BODIES(ULPSCOPE_ADD)
 #undef ULPSCOPE_ADD
 }

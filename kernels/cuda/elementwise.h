@@ -137,10 +137,10 @@ void run_map(const Launch& l) {
   observation.count(0, count_tiles(operands.elements));
 }
 
-/// Registers an element-wise body for both compute types.
+/// Registers an element-wise body for both compute types. stage: how it takes part in fused launches; null: not at all.
 template <template <class> class Body, int inputs, class Parameters = NoParameters>
-void add_map(KernelTable& table) {
-  table.add(Body<float>::operation, Format::fp32, Kernel{run_map<float, Body, inputs, Parameters>});
+void add_map(KernelTable& table, const Stage* stage = nullptr) {
+  table.add(Body<float>::operation, Format::fp32, Kernel{run_map<float, Body, inputs, Parameters>, nullptr, stage});
   table.add(Body<double>::operation, Format::fp64, Kernel{run_map<double, Body, inputs, Parameters>});
 }
 

@@ -1,5 +1,7 @@
 // Gradients before the update: removing the loss scale with the finite check, and the global norm; alone, and both in one pass.
-// What they find goes to the step's state on the device: nobody waits for it.
+// What they find goes to the step's state on the device: nobody waits for it. Tensors that nobody counts and that lie in one piece go
+// through lists (gradient_list.h), many in a launch; the others one by one.
+#include "kernels/cuda/gradient_list.h"
 #include "kernels/cuda/lost_updates.h"
 #include "kernels/cuda/narrow_sums.h"
 #include "kernels/cuda/reduce.h"
@@ -98,11 +100,31 @@ Unscaled<T> unscaled(const char* operation, const Launch& one, Observation<T>& o
           g.data == out.data && out.flat && out.format == own && !observed, one.state};
 }
 
+/// Whether it is one for the lists.
+bool listed(const char* operation, const Launch& one) {
+  expect_operands(operation, one, 1, 1);
+  if (one.counts != nullptr && one.counts[0] != nullptr) return false;
+  return can_be_listed(broadcast_view(operation, one.in[0], one.out[0].shape)) && can_be_listed(view_of(one.out[0]));
+}
+template <class T>
+void add_to_lists(const char* operation, const Launch& l, GradientLists<T>& lists) {
+  for (int i = 0; i < l.in_count; ++i) {
+    const Launch one = alone(l, i, i);
+    if (!listed(operation, one)) continue;
+    const View g = broadcast_view(operation, one.in[0], one.out[0].shape), out = view_of(one.out[0]);
+    lists.add(i, g, &out);
+  }
+  lists.flush();
+}
+
 template <class T>
 void run_unscale(const Launch& l) {
   expect_operands("unscale_check", l, l.in_count, l.in_count);
+  GradientLists<T> lists(l, true, nullptr, nullptr);
+  add_to_lists("unscale_check", l, lists);
   for (int i = 0; i < l.in_count; ++i) {
     const Launch one = alone(l, i, i);
+    if (listed("unscale_check", one)) continue;
     Observation<T> observation(one);
     const Unscaled<T> u = unscaled<T>("unscale_check", one, observation);
     const std::int64_t n = u.g.elements;
@@ -134,14 +156,13 @@ ULPSCOPE_KERNEL void finish_norm_kernel(const T* norms, int tensors, const T* sq
   write_element(y, 0, norm);
 }
 
-// Workspace: what sums lose, the tensors' norms and the sum of their squares, the chunks' sums of the largest tensor.
+// Workspace: what sums lose, the tensors' norms and the sum of their squares, the chunks' sums of all tensors.
 std::int64_t norm_room(const Launch& l) { return (l.in_count + 1 + 31) / 32 * 32; }
 template <class T>
 std::size_t norm_workspace(const Launch& l) {
   std::int64_t chunks = 0;
   for (int i = 0; i < l.in_count; ++i) {
-    const std::int64_t own = chunk_room(l.in[i].elements());
-    chunks = own > chunks ? own : chunks;
+    chunks += chunk_room(l.in[i].elements());
   }
   return narrow_workspace + static_cast<std::size_t>(norm_room(l) + chunks) * sizeof(T);
 }
@@ -190,8 +211,15 @@ void run_global_norm(const Launch& l) {
   expect_workspace(operation, l);
   if (is_narrow<T>(l)) return run_narrow_norm(l);
   T* norms = norms_of<T>(l);
+  GradientLists<T> lists(l, false, norms, norms + norm_room(l));
   for (int i = 0; i < l.in_count; ++i) {
     const DeviceView view(view_of(l.in[i]));
+    if (can_be_listed(view)) lists.add(i, view, nullptr);
+  }
+  lists.flush();
+  for (int i = 0; i < l.in_count; ++i) {
+    const DeviceView view(view_of(l.in[i]));
+    if (can_be_listed(view)) continue;
     reduce<T, SquareTerm<T>, 1>(l, &view, norms + norm_room(l), StoreNorm<T>{norms + i});
   }
   finish_norm<T>(l, 0, nullptr);
@@ -204,8 +232,11 @@ void run_unscale_norm(const Launch& l) {
   expect_workspace(operation, l);
   T* norms = norms_of<T>(l);
   T* partial = norms + norm_room(l);
+  GradientLists<T> lists(l, true, norms, partial);
+  add_to_lists(operation, l, lists);
   for (int i = 0; i < l.in_count; ++i) {
     const Launch one = alone(l, i, i);
+    if (listed(operation, one)) continue;
     Observation<T> observation(one);
     const Unscaled<T> u = unscaled<T>(operation, one, observation);
     const std::int64_t n = u.g.elements, chunks = math::tree_chunks(n);

@@ -21,6 +21,8 @@ void register_kernels(KernelTable& table) {
   register_step_flow(table);
   register_batch_norm(table);
   register_pool(table);
+  register_fused(table);
+  register_unit_sums(table);
 }
 
 }  // namespace ulpscope::cuda

@@ -26,5 +26,7 @@ void register_persistent(KernelTable& table);
 void register_step_flow(KernelTable& table);
 void register_batch_norm(KernelTable& table);
 void register_pool(KernelTable& table);
+void register_fused(KernelTable& table);
+void register_unit_sums(KernelTable& table);
 
 }  // namespace ulpscope::cuda

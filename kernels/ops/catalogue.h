@@ -104,6 +104,8 @@
 //                              both: with Kahan rounding a compensation as the last output; counted: also lost_updates
 // ---- between steps, on devices that the host does not wait for (Device::queue)
 // begin_step settle_step       -                                 -                           StepFlowParams (ops/step_flow.h)
+// ---- no part of a step, on GPUs alone
+// unit_sums                    a, b [V, K], c [V] (fp32)         sums [V, 16, 8] (fp32)      UnitSumsParams (ops/unit_sums.h)
 // ---- several of these as one
 // fused                        (those of the members)            (those of the members)      FusedLaunch (kernels/fused.h)
 #pragma once

@@ -12,8 +12,6 @@
 
 namespace ulpscope::profiler {
 
-/// A sample lasts at least so long: products that take less are done several times in a row.
-inline constexpr double least_sample_seconds = 1e-3;
 /// Without a number of rounds: as many as fit into these seconds, within limits; it ends after twice that, once it has the fewest.
 inline constexpr double sweep_seconds = 20.0;
 inline constexpr std::int64_t fewest_rounds = 7, most_rounds = 51;

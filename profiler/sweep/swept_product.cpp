@@ -7,7 +7,6 @@
 #include <cstring>
 #include <vector>
 
-#include "engine/graph/operator.h"
 #include "kernels/error.h"
 #include "kernels/nearest.h"
 #include "kernels/ops/params.h"
@@ -54,7 +53,10 @@ SweptProduct find_product(const engine::StepPlan& plan, const std::string& node_
   const engine::Node& node = find_node(plan.graph, node_name);
   if (!is_product(node))
     throw UsageError(fmt::format("{} is a {}, and a sweep takes matrix products: {}", node_name, node.op->name, some_products(plan.graph)));
-  const engine::LaunchPlan launch = engine::launch_plans(plan.graph, node, {}).at(0);
+  return product_of(node, engine::launch_plans(plan.graph, node, {}).at(0));
+}
+
+SweptProduct product_of(const engine::Node& node, const engine::LaunchPlan& launch) {
   MatmulParams params;
   std::memcpy(&params, launch.params.data(), sizeof params);
   const Tensor &a = launch.in.at(0).view, &b = launch.in.at(1).view, &result = launch.out.at(0).view;

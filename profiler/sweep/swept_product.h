@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "engine/graph/operator.h"
 #include "engine/train/trainer.h"
 #include "reports/analysis/sweep.h"
 
@@ -26,6 +27,9 @@ struct SweptProduct {
   /// "fp16, fp16 > fp16"
   std::string formats() const;
 };
+
+/// Of a launch of the operation matmul.
+SweptProduct product_of(const engine::Node& node, const engine::LaunchPlan& launch);
 
 /// Throws UsageError for a node that is not in the plan, with the nearest one, and for one that is no matrix product, with some that are.
 SweptProduct find_product(const engine::StepPlan& plan, const std::string& node);

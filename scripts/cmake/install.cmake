@@ -1,7 +1,7 @@
 # The tree that `cmake --install` lays out and scripts/bundle packs: it can be moved and carries what a bare distribution lacks.
 #   bin/ulpscope                     the program
 #   bin/ulpscope-gui                 the viewer, where it was built (component viewer)
-#   lib/ulpscope/                    the GPU module, where there is one; libraries of the distribution (component libraries)
+#   lib/ulpscope/                    the GPU module and the one that traces kernels, where there are any; libraries of the distribution (component libraries)
 #   lib/ulpscope/tests/              device tests, for scripts/gpu_check (component tests)
 #   share/ulpscope/                  README, licence, examples with the text they train on, scripts/gpu_check
 # CUDA's libraries are not in it: they are found on the machine (kernels/cuda_module.h).
@@ -16,6 +16,10 @@ if(TARGET ulpscope_gui_program)   # with the distribution's Qt, which is not pac
 endif()
 if(TARGET ulpscope_cuda)
   install(TARGETS ulpscope_cuda LIBRARY DESTINATION lib/ulpscope COMPONENT program)
+  if(TARGET ulpscope_cupti)   # what runs on a GPU are traced with: whoever builds the one gets the other
+    add_dependencies(ulpscope_cuda ulpscope_cupti)
+    install(TARGETS ulpscope_cupti LIBRARY DESTINATION lib/ulpscope COMPONENT program)
+  endif()
 endif()
 install(RUNTIME_DEPENDENCY_SET ulpscope_needs
   PRE_EXCLUDE_REGEXES "^lib(c|m|dl|rt|pthread|stdc\\+\\+|gcc_s)\\.so" "^ld-linux"

@@ -20,7 +20,9 @@ export LD_LIBRARY_PATH=
 expect 0 'ulpscope ' "$prefix/bin/ulpscope" --version
 expect 0 'CPU   ' "$prefix/bin/ulpscope" devices
 expect 0 'wte' "$prefix/bin/ulpscope" plan "$prefix/share/ulpscope/examples/gpt.toml" --mode fp16
-[ -e "$build/bin/libulpscope_cuda.so" ] && expect 0 '' test -e "$prefix/lib/ulpscope/libulpscope_cuda.so"
+for module in cuda cupti; do
+  [ ! -e "$build/bin/libulpscope_cuda.so" ] || [ ! -e "$build/bin/libulpscope_$module.so" ] || expect 0 '' test -e "$prefix/lib/ulpscope/libulpscope_$module.so"
+done
 # Only what every Linux has comes from outside.
 if ldd "$prefix/bin/ulpscope" | grep -v "$prefix/" | grep -Ev 'linux-vdso|ld-linux|lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s)\.so'; then
   echo "the lines above: libraries from outside $prefix"

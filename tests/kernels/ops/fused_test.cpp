@@ -1,14 +1,18 @@
 // The operation "fused" against its members launched alone: the same bits in every result that is stored, whatever is not
 // stored, the formats in between, the length of rows, threads and instruction sets; and the same counts.
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "kernels/cpu/register.h"
+#include "kernels/cuda/register.h"
 #include "kernels/error.h"
 #include "kernels/fused.h"
+#include "kernels/ops/clamp.h"
 #include "tests/kernels/ops/op_case.h"
 
 namespace ulpscope::test {
@@ -39,10 +43,8 @@ struct Outside {
 };
 
 /// Runs the members, fused or one by one, on inputs that depend on the shape alone.
-Outcome run(const std::vector<Member>& members, const Shape& shape, const Outside& outside, bool fused, bool counting, InstructionSet set,
+Outcome run(const std::vector<Member>& members, const Shape& shape, const Outside& outside, bool fused, bool counting, const KernelTable& table,
         int threads) {
-  KernelTable table;
-  register_cpu_kernels(table, set);
   std::vector<std::unique_ptr<TestTensor>> memory;
   std::vector<std::vector<Tensor>> in, out;
   std::vector<Launch> launches(members.size());
@@ -123,7 +125,7 @@ Outcome run(const std::vector<Member>& members, const Shape& shape, const Outsid
     const TestTensor& result = *memory[index];
     index += members[m].operation == "layer_norm" ? 3 : 1;
     std::vector<std::uint64_t>& bits = r.results.emplace_back();
-    for (std::int64_t e = 0; members[m].stored && e < result.elements(); ++e) bits.push_back(result.bits(e));
+    for (std::int64_t e = 0; members[m].stored && e < result.elements(); ++e) bits.push_back(std::isnan(result.get(e)) ? ~std::uint64_t{0} : result.bits(e));   // whatever its payload
   }
   for (const auto& tensor : memory) EXPECT_TRUE(tensor->guards_intact());
   return r;
@@ -155,9 +157,9 @@ TEST(Fused, HasTheBitsOfItsMembersAlone) {
         for (const bool rows : {false, true}) {
           const std::vector<Member> members = rows ? rows_chain(between, Format::bf16) : elements_chain(between, Format::bf16);
           const Outside outside{between == Format::fp16 ? Format::fp16 : Format::fp32, !rows && between == Format::bf16};
-          const Outcome alone = run(members, shape, outside, false, false, set, 1);
+          const Outcome alone = run(members, shape, outside, false, false, kernels_of(set), 1);
           for (const int threads : {1, 3}) {
-            const Outcome fused = run(members, shape, outside, true, false, set, threads);
+            const Outcome fused = run(members, shape, outside, true, false, kernels_of(set), threads);
             EXPECT_TRUE(alone.results == fused.results)
                 << name(set) << ", " << to_string(shape) << ", " << name(between) << (rows ? ", rows" : ", elements");
           }
@@ -168,8 +170,8 @@ TEST(Fused, CountsWhatItsMembersWouldCount) {
   for (const Shape& shape : shapes)
     for (const bool rows : {false, true}) {
       const std::vector<Member> members = rows ? rows_chain(Format::fp8_e4m3, Format::fp16) : elements_chain(Format::fp8_e4m3, Format::fp16);
-      const Outcome alone = run(members, shape, {}, false, true, InstructionSet::portable, 1);
-      const Outcome fused = run(members, shape, {}, true, true, InstructionSet::portable, 3);
+      const Outcome alone = run(members, shape, {}, false, true, kernels_of(InstructionSet::portable), 1);
+      const Outcome fused = run(members, shape, {}, true, true, kernels_of(InstructionSet::portable), 3);
       EXPECT_TRUE(alone.results == fused.results);
       for (std::size_t m = 0; m < members.size(); ++m) {
         const RoundingCounts &a = alone.counts[m], &f = fused.counts[m];
@@ -182,6 +184,123 @@ TEST(Fused, CountsWhatItsMembersWouldCount) {
         EXPECT_TRUE(std::equal(a.histogram, a.histogram + histogram_bins, f.histogram)) << members[m].operation;
       }
     }
+}
+
+/// The kernels of GPUs on the emulated grid, in the memory of the host.
+const KernelTable& grid() {
+  static const KernelTable table = [] {
+    KernelTable made;
+    cuda::register_kernels(made);
+    return made;
+  }();
+  return table;
+}
+
+/// Every operation with a stage, one after the other, as many as a launch takes.
+std::vector<Member> some_operations(std::size_t first, Format between) {
+  struct Operation {
+    const char* name;
+    int inputs;
+    std::shared_ptr<void> params;
+  };
+  static const std::vector<Operation> all = {
+      {"neg", 1, {}}, {"abs", 1, {}}, {"square", 1, {}}, {"sqrt", 1, {}}, {"rsqrt", 1, {}}, {"reciprocal", 1, {}}, {"exp", 1, {}}, {"log", 1, {}}, {"sin", 1, {}}, {"cos", 1, {}},
+      {"erf", 1, {}}, {"tanh", 1, {}}, {"scale", 1, params(ScaleParams{-1.7})}, {"scale_by_loss_scale", 1, {}}, {"clamp", 1, params(ClampParams{-0.5, 0.7})},
+      {"sigmoid", 1, {}}, {"relu", 1, {}}, {"silu", 1, {}}, {"gelu", 1, {}}, {"gelu_tanh", 1, {}}, {"add", 2, {}}, {"sub", 2, {}}, {"mul", 2, {}}, {"div", 2, {}}, {"maximum", 2, {}},
+      {"tanh_backward", 2, {}}, {"sigmoid_backward", 2, {}}, {"sqrt_backward", 2, {}}, {"exp_backward", 2, {}}, {"relu_backward", 2, {}},
+      {"clamp_backward", 2, params(ClampParams{-0.5, 0.7})}, {"silu_backward", 2, {}}, {"gelu_backward", 2, {}}, {"gelu_tanh_backward", 2, {}},
+      {"dropout", 1, params(DropoutParams{0.4f, 3, 4})}, {"copy", 1, {}}};
+  std::vector<Member> members;
+  for (std::size_t i = 0; i < most_stages; ++i) {
+    const Operation& o = all[(first + i) % all.size()];
+    const int at = static_cast<int>(i);
+    std::vector<int> reads = {i == 0 ? -1 : at - 1};
+    if (o.inputs == 2) reads.push_back(i % 3 == 0 ? -1 : at - 2);   // an outside one, or one from before the last
+    for (int& read : reads) read = std::max(read, -1);
+    members.push_back({o.name, reads, i % 2 == 0 ? between : Format::fp32, i % 4 != 1, o.params});
+  }
+  return members;
+}
+constexpr std::size_t operations = 36;
+
+const Shape grid_shapes[] = {{3, 5}, {1, 1}, {5, 77}, {2, 3, 400}};
+
+TEST(FusedOnAGrid, HasTheBitsOfItsMembersAloneAndOfTheCpu) {
+  for (const Shape& shape : grid_shapes)
+    for (const Format between : formats) {
+      const std::vector<Member> members = elements_chain(between, Format::bf16);
+      for (const bool broadcast : {false, true}) {
+        const Outside outside{between == Format::fp16 ? Format::fp16 : Format::fp32, broadcast};
+        const Outcome cpu = run(members, shape, outside, true, false, kernels_of(InstructionSet::portable), 1);
+        EXPECT_TRUE(run(members, shape, outside, false, false, grid(), 1).results == cpu.results) << to_string(shape) << ", " << name(between);
+        EXPECT_TRUE(run(members, shape, outside, true, false, grid(), 1).results == cpu.results) << to_string(shape) << ", " << name(between) << ", fused";
+      }
+    }
+}
+
+TEST(FusedOnAGrid, EveryElementwiseOperationIsTheSameInAChain) {
+  for (std::size_t first = 0; first < operations; first += 5)
+    for (const Format between : formats) {
+      const std::vector<Member> members = some_operations(first, between);
+      const Outcome cpu = run(members, {5, 77}, {}, true, false, kernels_of(InstructionSet::portable), 1);
+      const Outcome fused = run(members, {5, 77}, {}, true, false, grid(), 1);
+      for (std::size_t m = 0; m < members.size(); ++m)
+        EXPECT_TRUE(fused.results[m] == cpu.results[m]) << "from " << first << ", " << name(between) << ": " << members[m].operation;
+    }
+}
+
+TEST(FusedOnAGrid, CountsWhatItsMembersWouldCount) {
+  for (const Shape& shape : grid_shapes) {
+    const std::vector<Member> members = elements_chain(Format::fp8_e4m3, Format::fp16);
+    const Outcome cpu = run(members, shape, {}, true, true, kernels_of(InstructionSet::portable), 1), fused = run(members, shape, {}, true, true, grid(), 1);
+    EXPECT_TRUE(cpu.results == fused.results);
+    for (std::size_t m = 0; m < members.size(); ++m) {
+      EXPECT_EQ(cpu.counts[m].elements, fused.counts[m].elements) << members[m].operation;
+      EXPECT_EQ(cpu.counts[m].flushed, fused.counts[m].flushed) << members[m].operation;
+      EXPECT_EQ(cpu.counts[m].overflowed, fused.counts[m].overflowed) << members[m].operation;
+      EXPECT_EQ(cpu.counts[m].greatest_magnitude, fused.counts[m].greatest_magnitude) << members[m].operation;
+    }
+  }
+}
+
+TEST(FusedOnAGrid, ReadsAnyViewAndWhatItHasNoPlaceForOneByOne) {
+  // A transposed operand; then more views than the kernel is handed, and one with too many axes: the operations run alone.
+  constexpr std::int64_t rows = 6, columns = 10;
+  std::vector<float> x(rows * columns), sum(rows * columns), last(rows * columns);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i) - 20.0f;
+  const Tensor flat(x.data(), Format::fp32, {rows, columns});
+  Tensor turned = flat;
+  turned.stride = {};
+  turned.stride[0] = 1;
+  turned.stride[1] = rows;
+  for (const int stages : {2, 12}) {
+    std::vector<Launch> launches(static_cast<std::size_t>(stages));
+    std::vector<FusedStage> members(launches.size());
+    std::vector<std::array<Tensor, 2>> in(launches.size());
+    std::vector<Tensor> out(launches.size(), Tensor(nullptr, Format::fp32, {rows, columns}));
+    out.back().data = last.data();
+    for (std::size_t i = 0; i < launches.size(); ++i) {
+      in[i] = {i == 0 ? flat : out[i - 1], turned};
+      launches[i].in = in[i].data();
+      launches[i].in_count = 2;
+      launches[i].out = &out[i];
+      launches[i].out_count = 1;
+      members[i] = {&grid().find("add", Format::fp32), &launches[i], {i == 0 ? -1 : static_cast<int>(i) - 1, -1, -1, -1}, i + 1 == launches.size()};
+    }
+    const FusedLaunch all{members.data(), stages};
+    Launch launch;
+    launch.params = &all;
+    const Kernel& kernel = grid().find("fused", Format::fp32);
+    std::vector<unsigned char> workspace(kernel.workspace_bytes(launch) + 64, 0xff);
+    launch.workspace = workspace.data() + (64 - reinterpret_cast<std::uintptr_t>(workspace.data()) % 64) % 64;
+    kernel.run(launch);
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < columns; ++j) {
+        float expected = x[static_cast<std::size_t>(i * columns + j)];
+        for (int s = 0; s < stages; ++s) expected += x[static_cast<std::size_t>(i + j * rows)];
+        ASSERT_EQ(last[static_cast<std::size_t>(i * columns + j)], expected) << stages << " stages: " << i << ", " << j;
+      }
+  }
 }
 
 TEST(Fused, RefusesWhatDoesNotGoTogether) {

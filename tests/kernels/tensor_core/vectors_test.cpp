@@ -88,23 +88,26 @@ TEST(UnitVectors, ResultsInFp16AreRoundedToNearest) {
 }
 
 TEST(UnitVectors, Fp8) {
-  const auto fp8 = [](MatrixUnit unit, const Factors& factors, float c, const char* instruction = "") {
-    return sum_everywhere(find_unit(unit, Format::fp8_e4m3, Result::fp32, instruction)->rule, factors, c);
-  };
-  const Factors bits = {{0, 1.0, 1.0}, {1, two(-7), two(-7)}, {2, two(-7), two(-8)}, {3, two(-7), two(-8)}};
-  EXPECT_EQ(fp8(ada, bits, 0.0f), 0x3f800000u);
-  EXPECT_EQ(fp8(hopper, bits, 0.0f), 0x3f800000u);
-  EXPECT_EQ(fp8(blackwell, bits, 0.0f), 0x3f800400u);
-  EXPECT_EQ(fp8(hopper, bits, 0.0f, "mma.sync"), 0x3f800400u);
-  const Factors width = {{0, 128.0, 64.0}, {1, 128.0, 64.0}, {2, 1.0, 1.0}, {16, -128.0, 64.0}, {17, -128.0, 64.0}};
-  EXPECT_EQ(fp8(ada, width, 0.0f), 0x00000000u);
-  EXPECT_EQ(fp8(hopper, width, 0.0f), 0x3f800000u);
-  EXPECT_EQ(fp8(blackwell, width, 0.0f), 0x3f800000u);
-  Factors ones;
-  for (int i = 0; i < 32; ++i) ones.push_back({i, 1.0, 1.0});
-  EXPECT_EQ(fp8(ada, ones, 16383.0f), float_bits(16398.0f));
-  EXPECT_EQ(fp8(hopper, ones, 16383.0f), float_bits(16414.0f));
-  EXPECT_EQ(fp8(blackwell, ones, 16383.0f), float_bits(16415.0f));
+  // Their factors are powers of two that both formats hold.
+  for (const Format format : {Format::fp8_e4m3, Format::fp8_e5m2}) {
+    const auto fp8 = [&](MatrixUnit unit, const Factors& factors, float c, const char* instruction = "") {
+      return sum_everywhere(find_unit(unit, format, Result::fp32, instruction)->rule, factors, c);
+    };
+    const Factors bits = {{0, 1.0, 1.0}, {1, two(-7), two(-7)}, {2, two(-7), two(-8)}, {3, two(-7), two(-8)}};
+    EXPECT_EQ(fp8(ada, bits, 0.0f), 0x3f800000u);
+    EXPECT_EQ(fp8(hopper, bits, 0.0f), 0x3f800000u);
+    EXPECT_EQ(fp8(blackwell, bits, 0.0f), 0x3f800400u);
+    EXPECT_EQ(fp8(hopper, bits, 0.0f, "mma.sync"), 0x3f800400u);
+    const Factors width = {{0, 128.0, 64.0}, {1, 128.0, 64.0}, {2, 1.0, 1.0}, {16, -128.0, 64.0}, {17, -128.0, 64.0}};
+    EXPECT_EQ(fp8(ada, width, 0.0f), 0x00000000u);
+    EXPECT_EQ(fp8(hopper, width, 0.0f), 0x3f800000u);
+    EXPECT_EQ(fp8(blackwell, width, 0.0f), 0x3f800000u);
+    Factors ones;
+    for (int i = 0; i < 32; ++i) ones.push_back({i, 1.0, 1.0});
+    EXPECT_EQ(fp8(ada, ones, 16383.0f), float_bits(16398.0f));
+    EXPECT_EQ(fp8(hopper, ones, 16383.0f), float_bits(16414.0f));
+    EXPECT_EQ(fp8(blackwell, ones, 16383.0f), float_bits(16415.0f));
+  }
 }
 
 TEST(UnitVectors, WhichElementsShareABlockOfFp8) {

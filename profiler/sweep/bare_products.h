@@ -1,0 +1,49 @@
+// The products of a step alone, by the device's library, one after the other and nothing between: what a step cannot be faster than
+// without other products.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kernels/device.h"
+#include "profiler/sweep/step_products.h"
+#include "reports/analysis/figure.h"
+
+namespace ulpscope::profiler {
+
+struct BareJob {
+  Device& device;
+  struct Mode {
+    std::string name;
+    StepProducts products;
+    reports::Provenance provenance = reports::Provenance::measured;
+  };
+  std::vector<Mode> modes;
+  std::int64_t rounds = 7;
+};
+
+struct BareProduct {
+  StepProduct product;
+  reports::Figure seconds{};    ///< of one of them: median and quartiles of the rounds
+  std::string problem{};        ///< why it has no time
+};
+struct BareTimes {
+  std::string mode;
+  double flops = 0.0, left_out = 0.0;
+  /// Of all products of a step: in each round every one is timed once, and counted as often as a step has it; median, quartiles and
+  /// standard deviation of the rounds. Unknown if one of them has no time.
+  reports::Figure seconds{};
+  bool by_device = false;       ///< between events of the device; else by the host's clock
+  std::vector<BareProduct> products{};
+};
+
+/// Bytes that the greatest operands take together.
+std::int64_t bare_bytes(const BareJob& job);
+
+/// Products that several modes have alike are timed once for all. told: once each has been warmed up, how many there are and about how many
+/// seconds the rounds take; stop: asked after every sample, true ends it after the rounds that are whole.
+std::vector<BareTimes> bare_times(const BareJob& job, const std::function<void(std::size_t products, double seconds)>& told, const std::function<bool()>& stop);
+
+}  // namespace ulpscope::profiler
