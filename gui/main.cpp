@@ -1,14 +1,15 @@
-// ulpscope-gui [RUN.ulp …]
+// ulpscope-gui [--language CODE] [--export FILE [--force]] [RUN.ulp …]
 #include <QApplication>
 #include <QCommandLineParser>
-#include <QLibraryInfo>
-#include <QLocale>
 #include <QSettings>
-#include <QTranslator>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 
-#include "gui/main_window.h"
+#include "gui/language.h"
+#include "gui/models/reading_thread.h"
+#include "gui/report/export_report.h"
+#include "gui/viewer.h"
 #include "gui/widgets/theme.h"
 
 namespace {
@@ -30,9 +31,13 @@ bool hasDisplay() {
 
 int main(int argc, char** argv) {
   using namespace ulpscope::gui;
-  const bool asks = onlyAsks(argc, argv);
-  if (!asks && !hasDisplay()) {
-    std::fputs("ulpscope-gui: there is no display here (DISPLAY and WAYLAND_DISPLAY are not set); ulpscope compare RUN.ulp shows a run in the terminal\n", stderr);
+  const bool asks = onlyAsks(argc, argv), exports = wantsExport(argc, argv);
+  if (exports) {
+    qputenv("QT_QPA_PLATFORM", "offscreen");  // charts are drawn, and nobody sees them
+    qInstallMessageHandler([](QtMsgType, const QMessageLogContext&, const QString&) {});  // what Qt misses of a desktop
+  }
+  if (!asks && !exports && !hasDisplay()) {
+    std::fputs("ulpscope-gui: there is no display here (DISPLAY and WAYLAND_DISPLAY are not set); ulpscope compare RUN.ulp shows a run in the terminal, ulpscope-gui --export report.pdf RUN.ulp writes its report\n", stderr);
     return 1;
   }
   const std::unique_ptr<QCoreApplication> application = asks ? std::make_unique<QCoreApplication>(argc, argv)
@@ -40,16 +45,40 @@ int main(int argc, char** argv) {
   QCoreApplication::setOrganizationName(QStringLiteral("ulpscope"));
   QCoreApplication::setApplicationName(QStringLiteral("ulpscope-gui"));
   QCoreApplication::setApplicationVersion(QStringLiteral(ULPSCOPE_GUI_VERSION));
+  QStringList codes;
+  for (const Language& language : languages()) codes << QLatin1String(language.code);
   QCommandLineParser parser;
   parser.setApplicationDescription(QStringLiteral("Shows recordings of ulpscope, finished and live."));
   parser.addHelpOption();
   parser.addVersionOption();
+  const QCommandLineOption languageOption(QStringLiteral("language"), QStringLiteral("language of the window: %1 (else the one of the menu, else the system's)").arg(codes.join(QStringLiteral(", "))),
+                                          QStringLiteral("code"));
+  parser.addOption(languageOption);
+  const QCommandLineOption exportOption(QStringLiteral("export"), QStringLiteral("write the report of the run files into FILE (.pdf or .html), without a window"), QStringLiteral("FILE"));
+  parser.addOption(exportOption);
+  const QCommandLineOption forceOption(QStringLiteral("force"), QStringLiteral("--export replaces a file that is there"));
+  parser.addOption(forceOption);
   parser.addPositionalArgument(QStringLiteral("RUN.ulp"), QStringLiteral("run files to open"), QStringLiteral("[RUN.ulp …]"));
   parser.process(*application);
+  if (parser.isSet(exportOption)) return exportReport(parser.value(exportOption), parser.positionalArguments(), parser.isSet(forceOption));
+  const QString language = parser.isSet(languageOption) ? parser.value(languageOption) : chosenLanguage();
+  if (!isLanguage(language)) {
+    std::fprintf(stderr, "ulpscope-gui: --language: there is no '%s'; there are %s\n", qPrintable(language), qPrintable(codes.join(QStringLiteral(", "))));
+    return 2;
+  }
+  useLanguage(language);
   systemIsDark();  // asked before the program has a palette of its own
   applyTheme(static_cast<Theme>(QSettings().value(QStringLiteral("window/theme"), 0).toInt()));
-  MainWindow window;
-  window.show();
-  window.open(parser.positionalArguments());
-  return QApplication::exec();
+  int code = 0;
+  {
+    Viewer viewer;
+    viewer.window().open(parser.positionalArguments());
+    code = QApplication::exec();
+  }
+  if (!ReadingThread::waitForAll(0)) {  // an analysis that nobody waits for any more: it only reads
+    QSettings().sync();
+    std::fflush(nullptr);
+    std::_Exit(code);
+  }
+  return code;
 }

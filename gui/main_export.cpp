@@ -1,12 +1,17 @@
-// File → Export report: the page of `ulpscope report --html`, of the current file.
+// File → Export report: the page of `ulpscope report --html`, or a PDF, of the current file.
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QCoreApplication>
+#include <QPointer>
 #include <QSaveFile>
+#include <QThreadPool>
 #include <exception>
 #include <sstream>
 
 #include "gui/main_window.h"
 #include "gui/models/text.h"
+#include "gui/report/export_report.h"
+#include "gui/report/report_pdf.h"
 #include "gui/widgets/message_bar.h"
 #include "reports/analysis/report.h"
 #include "reports/export/html/page.h"
@@ -29,26 +34,56 @@ QString writePage(const reports::RunFileReader& reader, const QString& fileName)
   }
 }
 
+struct Text {
+  ReportText text{};
+  QString wrong{};
+};
+
+Text readText(const reports::RunFileReader& reader) {
+  try {
+    return {readReport({&reader}), {}};
+  } catch (const std::exception& error) {
+    return {{}, plain(error.what())};
+  }
+}
+
 }  // namespace
 
 void MainWindow::askWhereToExport() {
   const RunDocument* const document = m_session.current();
   if (document == nullptr || !document->snapshot()) return;
   const QFileInfo of(document->path());
-  const QString name = QFileDialog::getSaveFileName(this, tr("Export report"), of.absoluteDir().filePath(of.completeBaseName() + QStringLiteral(".html")), tr("Web page (*.html)"));
-  if (!name.isEmpty()) exportReport(name);
+  const QString pdf = tr("Document (*.pdf)"), page = tr("Web page (*.html)");
+  QString chosen = pdf;
+  QString name = QFileDialog::getSaveFileName(this, tr("Export report"), of.absoluteDir().filePath(of.completeBaseName() + QStringLiteral(".pdf")),
+                                              reports::can_write_html() ? pdf + QStringLiteral(";;") + page : pdf, &chosen);
+  if (name.isEmpty()) return;
+  if (QFileInfo(name).suffix().isEmpty()) name += chosen == page ? QStringLiteral(".html") : QStringLiteral(".pdf");
+  exportReport(name);
 }
 
-/// Made in the document's thread; the message bar says when it is there.
+/// Made in the document's thread, but for the charts; the message bar says when it is there.
 void MainWindow::exportReport(const QString& fileName) {
   RunDocument* const document = m_session.current();
   if (document == nullptr) return;
   const QString key = QStringLiteral("export");
+  if (const QString why = whyNoReport(fileName); !why.isEmpty()) return m_messages->show(key, Severity::Fault, why);
   m_messages->show(key, Severity::Note, tr("Writing %1 …").arg(fileName));
-  document->read(this, [fileName](const reports::RunFileReader& reader) { return writePage(reader, fileName); },
-                 [this, key, fileName](const QString& wrong) {
-                   if (wrong.isEmpty()) m_messages->show(key, Severity::Note, tr("The report is in %1").arg(fileName));
-                   else m_messages->show(key, Severity::Fault, wrong);
+  const auto said = [this, key, fileName](const QString& wrong) {
+    if (wrong.isEmpty()) m_messages->show(key, Severity::Note, tr("The report is in %1").arg(fileName));
+    else m_messages->show(key, Severity::Fault, wrong);
+  };
+  if (QFileInfo(fileName).suffix().compare(QLatin1String("pdf"), Qt::CaseInsensitive) != 0)
+    return document->read(this, [fileName](const reports::RunFileReader& reader) { return writePage(reader, fileName); }, said);
+  document->read(this, [](const reports::RunFileReader& reader) { return readText(reader); },
+                 [this, said, fileName](const Text& text) {
+                   if (!text.wrong.isEmpty()) return said(text.wrong);
+                   QThreadPool::globalInstance()->start([to = QPointer<MainWindow>(this), said, text = text.text, charts = drawReportCharts(*text.text.report), fileName] {
+                     const QString wrong = writeReportPdf(text, charts, fileName);
+                     QMetaObject::invokeMethod(qApp, [to, said, wrong] {
+                       if (to) said(wrong);
+                     }, Qt::QueuedConnection);
+                   });
                  });
 }
 

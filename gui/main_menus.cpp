@@ -6,8 +6,10 @@
 #include <QMessageBox>
 #include <QSettings>
 
+#include "gui/language.h"
 #include "gui/main_window.h"
 #include "gui/panels/panels.h"
+#include "gui/widgets/message_bar.h"
 #include "gui/widgets/theme.h"
 
 namespace ulpscope::gui {
@@ -35,7 +37,31 @@ void MainWindow::makeViewMenu() {
       applyTheme(choice);
     });
   }
+  makeLanguageMenu(menu->addMenu(tr("&Language")));
   menu->addAction(tr("&First layout"), this, &MainWindow::resetLayout);
+}
+
+/// Each language by its own name, for who cannot read the one that is on.
+void MainWindow::makeLanguageMenu(QMenu* menu) {
+  menu->setObjectName(QStringLiteral("languages"));
+  auto* const group = new QActionGroup(this);
+  const QString chosen = QSettings().value(QStringLiteral("window/language")).toString();
+  const auto add = [&](const QString& label, const QString& code) {
+    QAction* const action = menu->addAction(label);
+    action->setObjectName(code);
+    action->setCheckable(true);
+    action->setChecked(code == chosen);
+    group->addAction(action);
+    connect(action, &QAction::triggered, this, [this, code] {
+      QSettings().setValue(QStringLiteral("window/language"), code);
+      const QString wanted = chosenLanguage();
+      if (wanted == usedLanguage()) return;
+      if (!m_process.running()) return emit languageWanted(wanted);
+      m_messages->show(QStringLiteral("language"), Severity::Note, tr("A run is going on: the language changes when the viewer is started anew"));
+    });
+  };
+  add(tr("As the system"), QString());
+  for (const Language& language : languages()) add(QString::fromUtf8(language.name), QLatin1String(language.code));
 }
 
 void MainWindow::makeRunMenu() {

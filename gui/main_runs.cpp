@@ -2,7 +2,10 @@
 #include <QDir>
 #include <QDockWidget>
 #include <QFileInfo>
+#include <QMessageBox>
+#include <QPushButton>
 #include <QStandardPaths>
+#include <QTimer>
 
 #include "gui/main_window.h"
 #include "gui/runs/run_dialog.h"
@@ -17,10 +20,43 @@ void MainWindow::connectProcess() {
   connect(&m_process, &RunProcess::fileAppeared, this, [this](const QString& path) { open({path}); });
   connect(&m_process, &RunProcess::ended, this, [this](int code, const QString& lastLine) {
     constexpr int stopped = 130;
+    if (m_closeWhenEnded) return QTimer::singleShot(0, this, &QWidget::close), void();
     if (code == 0 || code == stopped) return;
     m_messages->show(messageKey, Severity::Fault, lastLine.isEmpty() ? tr("The run ended with exit code %1").arg(code) : lastLine,
                      {{tr("Show the log"), [this] { showPanel(QStringLiteral("log")); }}});
   });
+}
+
+/// Asks what is to become of a run that goes on.
+bool MainWindow::mayClose() {
+  if (!m_process.running()) return true;
+  QMessageBox box(this);
+  box.setObjectName(QStringLiteral("run-goes-on"));
+  box.setIcon(QMessageBox::Question);
+  box.setWindowTitle(tr("A run is going on"));
+  box.setText(m_process.stopping() ? tr("The run was asked to stop and ends after its step.") : tr("A run that was started here is still going on."));
+  box.setInformativeText(tr("Stopped, it ends after its step, and Run → Resume goes on with it. Left to go on, it needs no viewer; its messages go to %1.").arg(m_process.logFile()));
+  QPushButton* const stop = box.addButton(tr("Stop it and close"), QMessageBox::AcceptRole);
+  QPushButton* const leave = box.addButton(tr("Let it go on and close"), QMessageBox::DestructiveRole);
+  QPushButton* const cancel = box.addButton(tr("Do not close"), QMessageBox::RejectRole);
+  stop->setObjectName(QStringLiteral("stop"));
+  leave->setObjectName(QStringLiteral("leave"));
+  cancel->setObjectName(QStringLiteral("cancel"));
+  box.setDefaultButton(stop);
+  box.setEscapeButton(cancel);
+  connect(&m_process, &RunProcess::ended, &box, &QDialog::reject);  // nothing to ask any more
+  m_closeWhenEnded = false;
+  box.exec();
+  if (!m_process.running()) return box.clickedButton() != cancel;
+  if (box.clickedButton() == leave) m_process.letGo();
+  if (box.clickedButton() != stop) return box.clickedButton() == leave;
+  m_closeWhenEnded = true;
+  m_messages->show(messageKey, Severity::Note, tr("The run ends after its step; then the window closes"), {{tr("Do not close"), [this] {
+                     m_closeWhenEnded = false;
+                     m_messages->remove(messageKey);
+                   }}});
+  m_process.stop();
+  return false;
 }
 
 void MainWindow::askForRun(const RunRequest& begin) {

@@ -12,13 +12,16 @@
 #include <QTimer>
 #include <QToolBar>
 #include <QVBoxLayout>
+#include <utility>
 
+#include "gui/models/text.h"
 #include "gui/panels/panels.h"
 #include "gui/runs/run_log.h"
 #include "gui/widgets/filter_bar.h"
 #include "gui/widgets/first_page.h"
 #include "gui/widgets/message_bar.h"
 #include "gui/widgets/runs_view.h"
+#include "gui/widgets/steady_dock.h"
 #include "reports/export/html/page.h"
 
 namespace ulpscope::gui {
@@ -66,10 +69,21 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent) {
   connect(&m_session, &Session::opened, this, &MainWindow::update);
   connect(&m_session, &Session::currentChanged, this, &MainWindow::update);
   connect(&m_session, &Session::closed, this, &MainWindow::update);
-  connect(&m_session, &Session::aboutToClose, this, [this](RunDocument* document) { m_messages->remove(document->path()); });
+  connect(&m_session, &Session::aboutToClose, this, [this](RunDocument* document) {
+    m_said.erase(document->path());
+    m_messages->remove(document->path());
+  });
   connectProcess();
+  // A key that is held down asks once.
+  for (QAction* action : findChildren<QAction*>()) action->setAutoRepeat(false);
   restoreLayout();
   update();
+}
+
+/// What looks at the files goes before them.
+MainWindow::~MainWindow() {
+  hide();
+  delete takeCentralWidget();
 }
 
 void MainWindow::makeDocks() {
@@ -82,6 +96,7 @@ void MainWindow::makeDocks() {
     return dock;
   };
   QDockWidget* const runs = add(QStringLiteral("runs"), tr("Runs"), new RunsView(m_session, m_selection), Qt::LeftDockWidgetArea);
+  m_steady = new SteadyDock(m_panels, runs);  // what a larger window has more of is the panels'
   QDockWidget* first = nullptr;
   for (const PanelInfo& info : panels()) {
     Panel* const panel = info.make({m_session, m_selection}, nullptr);
@@ -128,6 +143,7 @@ void MainWindow::fillRecent(QMenu* menu) {
 void MainWindow::sizeDocks() {
   if (panels().empty()) return;
   m_panels->resizeDocks({m_runsDock, m_docks.at(QLatin1String(panels().front().id))}, {340, 940}, Qt::Horizontal);
+  QTimer::singleShot(0, m_steady, &SteadyDock::remember);
 }
 
 void MainWindow::resetLayout() {
@@ -151,10 +167,15 @@ bool MainWindow::restoreDocks() {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
+  if (!mayClose()) return event->ignore();
+  rememberLayout();
+  QMainWindow::closeEvent(event);
+}
+
+void MainWindow::rememberLayout() const {
   QSettings settings;
   settings.setValue(QStringLiteral("window/geometry"), saveGeometry());
   settings.setValue(QStringLiteral("window/layout"), m_panels->saveState(layoutVersion));
-  QMainWindow::closeEvent(event);
 }
 
 void MainWindow::open(const QStringList& paths) {
@@ -188,13 +209,18 @@ void MainWindow::dropEvent(QDropEvent* event) {
   event->acceptProposedAction();
 }
 
-/// Trouble with a file is a line above the panels; the other files stay as they are.
+/// Trouble with a file is a line above the panels; the other files stay as they are. It is said once: a line that was dismissed stays
+/// away until there is something else to say, or somebody asks anew.
 void MainWindow::say(RunDocument* document) {
-  if (document->message().isEmpty()) return m_messages->remove(document->path());
+  const QString path = document->path(), text = document->message();
+  if (text.isEmpty()) {
+    m_said.erase(path);
+    return m_messages->remove(path);
+  }
+  if (std::exchange(m_said[path], text) == text) return;
   const Severity severity = document->state() == DocumentState::Vanished ? Severity::Warning : Severity::Fault;
   const QPointer<RunDocument> of(document);
-  m_messages->show(document->path(), severity, document->message(),
-                   {{tr("Try again"), [of] { if (of) of->reload(); }}, {tr("Close file"), [this, of] { if (of) m_session.close(of); }}});
+  m_messages->show(path, severity, text, {{tr("Try again"), [of] { if (of) of->reload(); }}, {tr("Close file"), [this, of] { if (of) m_session.close(of); }}});
 }
 
 void MainWindow::update() {
@@ -204,6 +230,7 @@ void MainWindow::update() {
     m_sized = true;
     QTimer::singleShot(0, this, [this] {
       if (!restoreDocks()) sizeDocks();
+      m_steady->remember();
     });
   }
   m_filter->parentWidget()->setVisible(document != nullptr);
@@ -213,7 +240,7 @@ void MainWindow::update() {
     return;
   }
   setWindowTitle(tr("%1 – ulpscope").arg(document->name()));
-  statusBar()->showMessage(QStringLiteral("%1 · %2").arg(QDir::toNativeSeparators(document->path()), stateText(document->state())));
+  statusBar()->showMessage(QStringLiteral("%1 · %2").arg(isolated(QDir::toNativeSeparators(document->path())), stateText(document->state())));
 }
 
 }  // namespace ulpscope::gui

@@ -3,6 +3,8 @@
 #include <QToolTip>
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
 
 #include "gui/charts/axis_ticker.h"
 #include "gui/models/text.h"
@@ -19,11 +21,45 @@ QVector<double> vector(const std::vector<double>& values) { return {values.begin
 
 constexpr double markHeight = 0.045;  // of the chart, for each row of marks
 
+/// All gaps of a line: a strip from the lower to the upper edge for each that can be told from its neighbour.
+class GapsItem final : public QCPAbstractItem {
+ public:
+  GapsItem(QCustomPlot* chart, const ChartGaps& gaps) : QCPAbstractItem(chart), m_gaps(gaps) { setSelectable(false); }
+  double selectTest(const QPointF&, bool, QVariant*) const override { return -1.0; }
+
+ protected:
+  void draw(QCPPainter* painter) override {
+    const QRectF area = parentPlot()->axisRect()->rect();
+    const QCPAxis* const axis = parentPlot()->xAxis;
+    QColor fill = m_gaps.colour;
+    fill.setAlpha(46);
+    std::optional<QRectF> strip;
+    const auto flush = [&] {
+      if (strip) painter->fillRect(strip->intersected(area), fill);
+    };
+    for (const auto& [first, last] : m_gaps.at) {
+      const double left = axis->coordToPixel(first), right = axis->coordToPixel(last);
+      if (right < area.left() || left > area.right()) continue;
+      if (strip && left <= strip->right() + 0.5) {
+        strip->setRight(std::max(strip->right(), right));
+        continue;
+      }
+      flush();
+      strip = QRectF(left, area.top(), std::max(1.0, right - left), area.height());
+    }
+    flush();
+  }
+
+ private:
+  ChartGaps m_gaps;
+};
+
 }  // namespace
 
 Chart::Chart(QWidget* parent) : QCustomPlot(parent) {
   setFocusPolicy(Qt::WheelFocus);
   setMinimumSize(170, 150);
+  setLayoutDirection(Qt::LeftToRight);  // steps and exponents rise to the right in every language
   setMouseTracking(true);
   setInteractions(QCP::iRangeDrag);
   setNoAntialiasingOnDrag(true);
@@ -41,6 +77,7 @@ Chart::Chart(QWidget* parent) : QCustomPlot(parent) {
 }
 
 void Chart::setAxes(const ChartAxis& x, const ChartAxis& y) {
+  if (m_x.scale != x.scale || m_y.scale != y.scale) m_history.clear();  // a view of another scale may hold what this one has not
   m_x = x;
   m_y = y;
   for (auto [axis, of] : {std::pair{xAxis, &x}, std::pair{yAxis, &y}}) {
@@ -94,9 +131,11 @@ void Chart::draw() {
     graph->setScatterStyle({QCPScatterStyle::ssTriangle, marks.colour, marks.colour, 7.0});
   }
   drawBars();
-  drawGaps();
+  for (const ChartGaps& gaps : m_content.gaps) {
+    if (!gaps.at.empty()) new GapsItem(this, gaps);
+  }
   drawNothing();
-  if (!zoomed()) fit();
+  if (!zoomed() && !m_beforeDrag) fit();
   replot(rpQueuedReplot);
 }
 
@@ -107,23 +146,6 @@ void Chart::drawBars() {
     rect->setBrush(bar.hollow ? QBrush(Qt::NoBrush) : QBrush(bar.colour));
     rect->topLeft->setCoords(bar.left, bar.high);
     rect->bottomRight->setCoords(bar.right, bar.low);
-  }
-}
-
-void Chart::drawGaps() {
-  for (const ChartGap& gap : m_content.gaps) {
-    auto* const rect = new QCPItemRect(this);
-    QColor fill = gap.colour;
-    fill.setAlpha(46);
-    rect->setPen(Qt::NoPen);
-    rect->setBrush(fill);
-    for (QCPItemPosition* corner : {rect->topLeft, rect->bottomRight}) {
-      corner->setTypeX(QCPItemPosition::ptPlotCoords);
-      corner->setTypeY(QCPItemPosition::ptAxisRectRatio);
-      corner->setAxisRect(axisRect());
-    }
-    rect->topLeft->setCoords(gap.first, 0.0);
-    rect->bottomRight->setCoords(gap.last, 1.0);
   }
 }
 
@@ -140,8 +162,8 @@ void Chart::drawNothing() {
   text->setColor(palette().color(QPalette::Text));
   text->setFont(font());
   QStringList lines;
-  for (const ChartGap& gap : m_content.gaps) {
-    if (lines.size() < 4) lines << gap.text;
+  for (const ChartGaps& gaps : m_content.gaps) {
+    for (std::size_t i = 0; i < gaps.at.size() && lines.size() < 4; ++i) lines << gaps.toolTip(i);
   }
   text->setText(lines.isEmpty() ? tr("nothing on record") : lines.join(QLatin1Char('\n')));
 }
@@ -171,9 +193,10 @@ void Chart::fit() {
     for (const double value : {bar.low, bar.high})
       if (!log_y || value > 0.0) extend(y, any_y, value);
   }
-  for (const ChartGap& gap : m_content.gaps) {
-    extend(x, any_x, gap.first);
-    extend(x, any_x, gap.last);
+  for (const ChartGaps& gaps : m_content.gaps) {
+    if (gaps.at.empty()) continue;
+    extend(x, any_x, gaps.at.front().first);
+    extend(x, any_x, gaps.at.back().second);
   }
   for (const ChartMarks& marks : m_content.marks)
     for (const double value : marks.x) extend(x, any_x, value);
@@ -194,19 +217,26 @@ void Chart::fit() {
   if (any_y) yAxis->setRange(widened(y, log_y));
 }
 
-void Chart::remember() {
+/// To be undone, if anything is other than before.
+void Chart::remember(const View& before) {
   constexpr std::size_t most = 100;
+  if (before == view()) return;
   if (m_history.size() == most) m_history.erase(m_history.begin() + 1);  // the first shows everything
-  m_history.push_back({xAxis->range(), yAxis->range()});
+  m_history.push_back(before);
+}
+
+void Chart::change(const std::function<void()>& how) {
+  const View before = view();
+  how();
+  remember(before);
+  replot(rpQueuedReplot);
 }
 
 void Chart::showX(double first, double last) {
   if (!(first < last)) return;
   m_history.clear();
   fit();
-  remember();
-  xAxis->setRange(first, last);
-  replot(rpQueuedReplot);
+  change([&] { xAxis->setRange(first, last); });
 }
 
 void Chart::showAll() {
@@ -226,51 +256,56 @@ void Chart::undoZoom() {
 }
 
 void Chart::scaleView(double factor, Qt::Orientation direction) {
-  remember();
-  QCPAxis* const axis = direction == Qt::Horizontal ? xAxis : yAxis;
-  axis->scaleRange(factor, axis->scaleType() == QCPAxis::stLogarithmic ? std::sqrt(axis->range().lower * axis->range().upper) : axis->range().center());
-  replot(rpQueuedReplot);
+  change([&] {
+    QCPAxis* const axis = direction == Qt::Horizontal ? xAxis : yAxis;
+    axis->scaleRange(factor, axis->scaleType() == QCPAxis::stLogarithmic ? std::sqrt(axis->range().lower * axis->range().upper) : axis->range().center());
+  });
 }
 
 QString Chart::valueText(double value, const ChartAxis& axis) const { return gui::valueText(value, axis.style); }
 
-Chart::Hit Chart::hit(const QPointF& at) const {
+Chart::Hit Chart::hitOfPoints(const QPointF& at) const {
   constexpr double reach = 14.0;  // pixels
+  const double from = xAxis->pixelToCoord(at.x() - reach), to = xAxis->pixelToCoord(at.x() + reach);
   Hit best;
   double best_distance = reach;
-  const auto consider = [&](double x, double pixel_y, auto&& make) {
-    const double distance = std::hypot(xAxis->coordToPixel(x) - at.x(), pixel_y - at.y());
-    if (distance >= best_distance) return;
-    best_distance = distance;
-    best = make();
+  const auto within = [&](const std::vector<double>& x, auto&& pixel_y, auto&& make) {
+    const auto first = std::lower_bound(x.begin(), x.end(), std::min(from, to)) - x.begin();
+    std::optional<std::size_t> nearest;
+    for (auto i = static_cast<std::size_t>(first); i < x.size() && x[i] <= std::max(from, to); ++i) {
+      const double distance = std::hypot(xAxis->coordToPixel(x[i]) - at.x(), pixel_y(i) - at.y());
+      if (!(distance < best_distance)) continue;  // nor where it is not finite
+      best_distance = distance;
+      nearest = i;
+    }
+    if (nearest) best = make(*nearest);
   };
   for (const ChartMarks& marks : m_content.marks) {
-    for (std::size_t i = 0; i < marks.x.size(); ++i) {
-      consider(marks.x[i], m_marks->coordToPixel(markHeight * (0.6 + marks.row)), [&] {
-        const QString text = i < marks.toolTips.size() ? marks.toolTips[i] : QStringLiteral("%1\n%2: %3").arg(marks.name, m_x.label, valueText(marks.x[i], m_x));
-        return Hit{text, marks.x[i], true, marks.name};
-      });
-    }
+    within(marks.x, [&](std::size_t) { return m_marks->coordToPixel(markHeight * (0.6 + marks.row)); }, [&](std::size_t i) {
+      const QString text = marks.toolTip ? marks.toolTip(i) : QStringLiteral("%1\n%2: %3").arg(marks.name, m_x.label, valueText(marks.x[i], m_x));
+      return Hit{text, marks.x[i], true, marks.name};
+    });
   }
   for (const ChartLine& line : m_content.lines) {
-    const double from = xAxis->pixelToCoord(at.x() - reach), to = xAxis->pixelToCoord(at.x() + reach);
-    const auto first = std::lower_bound(line.x.begin(), line.x.end(), std::min(from, to)) - line.x.begin();
-    for (auto i = static_cast<std::size_t>(first); i < line.x.size() && line.x[i] <= std::max(from, to); ++i) {
-      if (!std::isfinite(line.y[i])) continue;
-      consider(line.x[i], yAxis->coordToPixel(line.y[i]), [&] {
-        QString text = QStringLiteral("%1\n%2: %3\n%4: %5").arg(line.name, m_x.label, valueText(line.x[i], m_x), m_y.label, valueText(line.y[i], m_y));
-        if (!line.provenance.isEmpty()) text += QStringLiteral(" [%1]").arg(line.provenance);
-        return Hit{text, line.x[i], false, line.name};
-      });
-    }
+    within(line.x, [&](std::size_t i) { return std::isfinite(line.y[i]) ? yAxis->coordToPixel(line.y[i]) : std::numeric_limits<double>::quiet_NaN(); }, [&](std::size_t i) {
+      QString text = QStringLiteral("%1\n%2: %3\n%4: %5").arg(line.name, m_x.label, valueText(line.x[i], m_x), m_y.label, valueText(line.y[i], m_y));
+      if (!line.provenance.isEmpty()) text += QStringLiteral(" [%1]").arg(line.provenance);
+      return Hit{text, line.x[i], false, line.name};
+    });
   }
+  return best;
+}
+
+Chart::Hit Chart::hit(const QPointF& at) const {
+  const Hit best = hitOfPoints(at);
   if (!best.text.isEmpty() || !axisRect()->rect().contains(at.toPoint())) return best;
   const double x = xAxis->pixelToCoord(at.x()), y = yAxis->pixelToCoord(at.y());
   for (const ChartBar& bar : m_content.bars) {
     if (bar.left <= x && x <= bar.right && bar.low <= y && y <= bar.high) return {bar.toolTip, 0.5 * (bar.left + bar.right), false, bar.name};
   }
-  for (const ChartGap& gap : m_content.gaps) {
-    if (gap.first <= x && x <= gap.last) return {gap.text, x, false, {}};
+  for (const ChartGaps& gaps : m_content.gaps) {
+    const auto gap = std::lower_bound(gaps.at.begin(), gaps.at.end(), x, [](const auto& of, double place) { return of.second < place; });
+    if (gap != gaps.at.end() && gap->first <= x) return {gaps.toolTip(static_cast<std::size_t>(gap - gaps.at.begin())), x, false, {}};
   }
   return best;
 }

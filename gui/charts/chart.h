@@ -1,14 +1,16 @@
 // A chart over steps or time: lines with gaps, bands, marks. Zoom with the wheel (with Ctrl: up and down), pan by dragging, zoom into
 // a rectangle with Shift; every change of the view can be undone (Ctrl+Z). Its picture and its data can be copied and saved.
 //
-// Values that are not finite are never drawn as numbers: a line breaks there, and a ChartGap says why.
+// Values that are not finite are never drawn as numbers: a line breaks there, and a ChartGaps says why.
 #pragma once
 
 #include <qcustomplot.h>
 
 #include <QColor>
 #include <QString>
+#include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "reports/analysis/compare.h"
@@ -40,14 +42,14 @@ struct ChartMarks {
   QColor colour{};
   std::vector<double> x{};
   int row = 0;                     ///< from the lower edge: marks of several runs lie above each other
-  std::vector<QString> toolTips{}; ///< one for each, or none
+  std::function<QString(std::size_t)> toolTip{};  ///< of one of them, made when it is looked at; none: its name and place
 };
 
-/// Where a line has no finite value, from first to last, edges included.
-struct ChartGap {
+/// Where a line has no finite value. One item of the chart, however many gaps there are.
+struct ChartGaps {
   QColor colour{};
-  double first = 0, last = 0;
-  QString text{};  ///< "fp16 · seed 1: NaN in 12 steps"
+  std::vector<std::pair<double, double>> at{};  ///< from first to last, edges included; ascending
+  std::function<QString(std::size_t)> toolTip{};  ///< of one of them: "fp16 · seed 1: NaN (steps: 12)"
 };
 
 /// A filled rectangle that stands for a number: part of a stack, a column of a histogram.
@@ -64,7 +66,7 @@ struct ChartContent {
   std::vector<ChartLine> lines{};
   std::vector<ChartBand> bands{};
   std::vector<ChartMarks> marks{};
-  std::vector<ChartGap> gaps{};
+  std::vector<ChartGaps> gaps{};  ///< by line
 };
 
 struct ChartAxis {
@@ -116,9 +118,14 @@ class Chart : public QCustomPlot {
   void keyPressEvent(QKeyEvent* event) override;
   void contextMenuEvent(QContextMenuEvent* event) override;
 
+ protected:
+  /// Does it to the axes' ranges, so that it can be undone.
+  void change(const std::function<void()>& how);
+
  private:
   struct View {
     QCPRange x, y;
+    friend bool operator==(const View& a, const View& b) { return a.x == b.x && a.y == b.y; }
   };
   struct Hit {
     QString text{};
@@ -126,15 +133,16 @@ class Chart : public QCustomPlot {
     bool mark = false;
     QString name{};
   };
+  View view() const { return {xAxis->range(), yAxis->range()}; }
+  void remember(const View& before);
   void applyPalette();
   void draw();
   void drawBars();
   void fitTicks();
-  void drawGaps();
   void drawNothing();
-  void remember();
   void fit();
   Hit hit(const QPointF& at) const;
+  Hit hitOfPoints(const QPointF& at) const;
   void askWhereAndSave();
   QString valueText(double value, const ChartAxis& axis) const;
   void scaleView(double factor, Qt::Orientation direction);

@@ -10,6 +10,8 @@
 #include <cmath>
 
 #include "gui/charts/chart.h"
+#include "gui/charts/save_picture.h"
+#include "gui/models/text.h"
 #include "reports/export/numbers.h"
 #ifdef ULPSCOPE_HAVE_SVG
 #include <QSvgGenerator>
@@ -20,19 +22,21 @@ namespace ulpscope::gui {
 void Chart::wheelEvent(QWheelEvent* event) {
   const QPointF at = event->position();
   const double turns = event->angleDelta().y() / 120.0;
-  if (turns == 0.0 || !axisRect()->rect().contains(at.toPoint())) return event->ignore();
-  remember();
-  QCPAxis* const axis = (event->modifiers() & Qt::ControlModifier) ? yAxis : xAxis;
-  axis->scaleRange(std::pow(0.85, turns), axis->pixelToCoord(axis == xAxis ? at.x() : at.y()));
-  replot(rpQueuedReplot);
+  // While something is dragged the view is the hand's.
+  if (turns == 0.0 || event->buttons() != Qt::NoButton || !axisRect()->rect().contains(at.toPoint())) return event->ignore();
+  change([&] {
+    QCPAxis* const axis = (event->modifiers() & Qt::ControlModifier) ? yAxis : xAxis;
+    axis->scaleRange(std::pow(0.85, turns), axis->pixelToCoord(axis == xAxis ? at.x() : at.y()));
+  });
   event->accept();
 }
 
 void Chart::mousePressEvent(QMouseEvent* event) {
-  m_pressed = event->position();
-  m_beforeDrag = View{xAxis->range(), yAxis->range()};
-  setSelectionRectMode((event->modifiers() & Qt::ShiftModifier) ? QCP::srmZoom : QCP::srmNone);
-  if (selectionRectMode() == QCP::srmZoom) remember();
+  if (event->button() == Qt::LeftButton) {
+    m_pressed = event->position();
+    m_beforeDrag = view();
+    setSelectionRectMode((event->modifiers() & Qt::ShiftModifier) ? QCP::srmZoom : QCP::srmNone);
+  }
   QCustomPlot::mousePressEvent(event);
 }
 
@@ -46,16 +50,19 @@ void Chart::mouseMoveEvent(QMouseEvent* event) {
 
 void Chart::mouseReleaseEvent(QMouseEvent* event) {
   QCustomPlot::mouseReleaseEvent(event);
-  const bool moved = (event->position() - m_pressed).manhattanLength() >= QApplication::startDragDistance();
-  if (moved) {
-    const bool panned = m_beforeDrag && selectionRectMode() == QCP::srmNone && m_beforeDrag->x != xAxis->range();
-    if (panned) m_history.push_back(*m_beforeDrag);
-  } else if (event->button() == Qt::LeftButton) {
-    const Hit found = hit(event->position());
-    if (found.mark) emit markClicked(found.name, found.x);
-    else if (!found.name.isEmpty()) emit pointClicked(found.x);
-  }
+  if (event->button() != Qt::LeftButton || !m_beforeDrag) return;  // the second half of a double click has nothing before it
+  const View before = *m_beforeDrag;
   m_beforeDrag.reset();
+  const bool moved = (event->position() - m_pressed).manhattanLength() >= QApplication::startDragDistance();
+  if (moved) return remember(before);
+  if (!(before == view())) {  // a tremble is no drag
+    xAxis->setRange(before.x);
+    yAxis->setRange(before.y);
+    replot(rpQueuedReplot);
+  }
+  const Hit found = hit(event->position());
+  if (found.mark) emit markClicked(found.name, found.x);
+  else if (!found.name.isEmpty()) emit pointClicked(found.x);
 }
 
 void Chart::mouseDoubleClickEvent(QMouseEvent* event) {
@@ -64,11 +71,8 @@ void Chart::mouseDoubleClickEvent(QMouseEvent* event) {
 
 void Chart::keyPressEvent(QKeyEvent* event) {
   const double page = 0.15;
-  const auto pan = [&](QCPAxis* axis, double share) {
-    remember();
-    axis->moveRange(share * axis->range().size());
-    replot(rpQueuedReplot);
-  };
+  const auto pan = [&](QCPAxis* axis, double share) { change([&] { axis->moveRange(share * axis->range().size()); }); };
+  if (m_beforeDrag) return event->ignore();
   if (event->matches(QKeySequence::Undo)) return undoZoom();
   if (event->matches(QKeySequence::Copy)) return copyImage();
   switch (event->key()) {
@@ -104,7 +108,7 @@ void Chart::contextMenuEvent(QContextMenuEvent* event) {
 
 void Chart::copyImage() { QApplication::clipboard()->setPixmap(toPixmap(0, 0, devicePixelRatioF())); }
 
-void Chart::copyData() { QApplication::clipboard()->setText(csv()); }
+void Chart::copyData() { QApplication::clipboard()->setText(withoutMarks(csv())); }
 
 QString Chart::csv() const {
   const auto quoted = [](QString text) { return QStringLiteral("\"%1\"").arg(text.replace(QLatin1Char('"'), QStringLiteral("\"\""))); };
@@ -138,7 +142,7 @@ bool Chart::save(const QString& fileName, QString* reason) {
   if (form == QLatin1String("pdf")) return savePdf(fileName, width(), height()) || refuse(unwritable);
   if (form == QLatin1String("csv")) {
     QSaveFile file(fileName);
-    const QByteArray bytes = csv().toUtf8();
+    const QByteArray bytes = withoutMarks(csv()).toUtf8();
     return (file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.commit()) || refuse(QStringLiteral("%1: %2").arg(unwritable, file.errorString()));
   }
 #ifdef ULPSCOPE_HAVE_SVG
@@ -162,10 +166,7 @@ bool Chart::save(const QString& fileName, QString* reason) {
 }
 
 void Chart::askWhereAndSave() {
-  QString forms = tr("Picture (*.png)");
-  if (canWriteSvg()) forms += QStringLiteral(";;") + tr("Drawing (*.svg)");
-  forms += QStringLiteral(";;") + tr("Document (*.pdf)") + QStringLiteral(";;") + tr("Data (*.csv)");
-  const QString name = QFileDialog::getSaveFileName(this, tr("Save chart"), (m_name.isEmpty() ? QStringLiteral("chart") : m_name) + QStringLiteral(".png"), forms);
+  const QString name = QFileDialog::getSaveFileName(this, tr("Save chart"), (m_name.isEmpty() ? QStringLiteral("chart") : m_name) + QStringLiteral(".png"), pictureForms());
   QString reason;
   if (!name.isEmpty() && !save(name, &reason)) emit failed(reason);
 }

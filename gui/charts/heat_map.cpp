@@ -57,6 +57,7 @@ void HeatMap::setCells(const QString& columnLabel, HeatMapContent content) {
   m_columnLabel = columnLabel;
   m_cells = std::move(content);
   m_row = m_column = -1;
+  if (m_at && (m_at->first >= m_cells.rows.size() || m_at->second >= m_cells.columns.size())) m_at.reset();
   drawCells();
 }
 
@@ -64,7 +65,8 @@ void HeatMap::select(int row, int column) {
   if (row == m_row && column == m_column) return;
   m_row = row;
   m_column = column;
-  drawCells();
+  if (row >= 0 && column >= 0) m_at = {row, column};
+  drawFrames();
 }
 
 void HeatMap::drawCells() {
@@ -91,12 +93,22 @@ void HeatMap::drawCells() {
     crosses->setScatterStyle({QCPScatterStyle::ssCross, QPen(palette().color(QPalette::Text), 1.6), Qt::NoBrush, 7.0});
     crosses->setAdaptiveSampling(false);
   }
-  if (m_row >= 0 && m_row < rows && m_column >= 0 && m_column < columns) {
-    auto* const rect = new QCPItemRect(this);
-    rect->setPen(QPen(palette().color(QPalette::Highlight), 2.4));
-    rect->topLeft->setCoords(m_column - 0.5, m_row - 0.5);
-    rect->bottomRight->setCoords(m_column + 0.5, m_row + 0.5);
-  }
+  drawFrames();
+}
+
+/// Around the selected cell, and dashed around the one where the keyboard is.
+void HeatMap::drawFrames() {
+  const auto frame = [&](QPointer<QCPItemRect>& rect, int row, int column, Qt::PenStyle style) {
+    if (rect) removeItem(rect);
+    if (row < 0 || row >= m_cells.rows.size() || column < 0 || column >= m_cells.columns.size()) return;
+    rect = new QCPItemRect(this);
+    rect->setPen(QPen(palette().color(QPalette::Highlight), 2.4, style));
+    rect->topLeft->setCoords(column - 0.5, row - 0.5);
+    rect->bottomRight->setCoords(column + 0.5, row + 0.5);
+  };
+  frame(m_selected, m_row, m_column, Qt::SolidLine);
+  const bool shown = hasFocus() && m_at && *m_at != std::pair(m_row, m_column);
+  frame(m_cursor, shown ? m_at->first : -1, shown ? m_at->second : -1, Qt::DotLine);
   replot(rpQueuedReplot);
 }
 
@@ -123,6 +135,58 @@ void HeatMap::changeEvent(QEvent* event) {
   if (event->type() != QEvent::PaletteChange) return;
   paintColours();
   drawCells();
+}
+
+void HeatMap::focusInEvent(QFocusEvent* event) {
+  Chart::focusInEvent(event);
+  drawFrames();
+}
+
+void HeatMap::focusOutEvent(QFocusEvent* event) {
+  Chart::focusOutEvent(event);
+  drawFrames();
+}
+
+/// Into sight, and told as to the mouse.
+void HeatMap::goTo(int row, int column) {
+  m_at = {std::clamp(row, 0, static_cast<int>(m_cells.rows.size()) - 1), std::clamp(column, 0, static_cast<int>(m_cells.columns.size()) - 1)};
+  const auto reach = [](QCPAxis* axis, double place) {
+    const QCPRange range = axis->range();
+    if (place - 0.5 < range.lower) axis->moveRange(place - 0.5 - range.lower);
+    else if (place + 0.5 > range.upper) axis->moveRange(place + 0.5 - range.upper);
+  };
+  if (zoomed()) {
+    change([&] {
+      reach(xAxis, m_at->second);
+      reach(yAxis, m_at->first);
+    });
+  }
+  drawFrames();
+  const QString text = m_cells.toolTip ? m_cells.toolTip(m_at->first, m_at->second) : QString();
+  setAccessibleDescription(text);
+  const QPoint place(static_cast<int>(xAxis->coordToPixel(m_at->second)), static_cast<int>(yAxis->coordToPixel(m_at->first)));
+  if (!text.isEmpty()) QToolTip::showText(mapToGlobal(place), text, this);
+}
+
+void HeatMap::keyPressEvent(QKeyEvent* event) {
+  if (m_cells.rows.isEmpty() || m_cells.columns.isEmpty() || (event->modifiers() & (Qt::ControlModifier | Qt::AltModifier))) return Chart::keyPressEvent(event);
+  const bool begun = m_at.has_value();
+  const auto [row, column] = m_at.value_or(std::pair(0, 0));
+  switch (event->key()) {
+    case Qt::Key_Left: return goTo(row, begun ? column - 1 : column);
+    case Qt::Key_Right: return goTo(row, begun ? column + 1 : column);
+    case Qt::Key_Up: return goTo(begun ? row - 1 : row, column);
+    case Qt::Key_Down: return goTo(begun ? row + 1 : row, column);
+    case Qt::Key_Home: return goTo(row, 0);
+    case Qt::Key_End: return goTo(row, static_cast<int>(m_cells.columns.size()) - 1);
+    case Qt::Key_Return:
+    case Qt::Key_Enter:
+    case Qt::Key_Space:
+      if (begun) emit cellClicked(row, column);
+      else goTo(row, column);
+      return;
+    default: return Chart::keyPressEvent(event);
+  }
 }
 
 void HeatMap::mousePressEvent(QMouseEvent* event) {

@@ -1,7 +1,12 @@
 // Cells of rows and columns, coloured by how grave they are. One picture, however many cells there are.
+//
+// With the keyboard: the arrows lead from cell to cell and say what each one is, Enter or Space is a click on it, Home and End lead to the
+// first and the last column; with Ctrl they move the view as in any chart.
 #pragma once
 
+#include <QPointer>
 #include <functional>
+#include <optional>
 
 #include "gui/charts/chart.h"
 
@@ -31,12 +36,17 @@ class HeatMap final : public Chart {
 
  protected:
   void changeEvent(QEvent* event) override;
+  void focusInEvent(QFocusEvent* event) override;
+  void focusOutEvent(QFocusEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
   void mouseReleaseEvent(QMouseEvent* event) override;
 
  private:
   void drawCells();
+  void drawFrames();
+  void goTo(int row, int column);
   void paintColours();
   std::optional<std::pair<int, int>> cellAt(const QPointF& at) const;
 
@@ -44,7 +54,9 @@ class HeatMap final : public Chart {
   HeatMapContent m_cells;
   QCPColorMap* m_map;
   QPointF m_down;
-  int m_row = -1, m_column = -1;
+  int m_row = -1, m_column = -1;              // selected
+  std::optional<std::pair<int, int>> m_at;    // where the keyboard is
+  QPointer<QCPItemRect> m_selected, m_cursor;
 };
 
 }  // namespace ulpscope::gui

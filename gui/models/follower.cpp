@@ -1,6 +1,5 @@
 #include "gui/models/follower.h"
 
-#include <QCoreApplication>
 #include <QFile>
 #include <QFileInfo>
 #include <algorithm>
@@ -15,18 +14,28 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-QString tr(const char* text) { return QCoreApplication::translate("Follower", text); }
-
 std::int64_t nanoseconds(const timespec& time) { return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec; }
+
+/// Nobody takes what is found.
+struct Closed : std::exception {};
 
 }  // namespace
 
-Follower::Follower(QString path) : m_path(std::move(path)) {}
+QString namingFile(const QString& why, const QString& path) {
+  return why.contains(path) || why.contains(QFileInfo(path).fileName()) ? why : QStringLiteral("%1: %2").arg(path, why);
+}
+
+Follower::Follower(QString path, std::shared_ptr<const std::atomic<bool>> closed) : m_path(std::move(path)), m_closed(std::move(closed)) {}
+
+void Follower::giveUpIfClosed() const {
+  if (m_closed && *m_closed) throw Closed();
+}
 
 std::optional<Follower::Fingerprint> Follower::fingerprint(const QString& path) {
   struct stat file {};
-  if (::stat(QFile::encodeName(path).constData(), &file) != 0) return std::nullopt;
-  Fingerprint print{.device = file.st_dev, .file = file.st_ino, .bytes = file.st_size, .changed = nanoseconds(file.st_mtim)};
+  const std::optional<FileIdentity> identity = identityOf(path);
+  if (!identity || ::stat(QFile::encodeName(path).constData(), &file) != 0) return std::nullopt;
+  Fingerprint print{.identity = *identity, .bytes = file.st_size, .changed = nanoseconds(file.st_mtim)};
   struct stat log {};
   if (::stat(QFile::encodeName(path + QStringLiteral("-wal")).constData(), &log) == 0) {
     print.logBytes = log.st_size;
@@ -53,9 +62,10 @@ std::optional<Finding> Follower::look(bool all) {
     m_seen.reset();
     return failed(DocumentState::Vanished, tr("%1 is not there any more; what was read of it stays on show").arg(m_path));
   }
+  if (!now && m_state == DocumentState::Failed && !all) return std::nullopt;  // it never was there, and that was said
   // A live run is looked at even if its file is the same: it may have been cut off.
   if (now && now == m_seen && !all && m_state != DocumentState::Live) return std::nullopt;
-  const bool other_file = m_seen && now && (m_seen->file != now->file || m_seen->device != now->device);
+  const bool other_file = m_seen && now && m_seen->identity != now->identity;
   const bool same = now == m_seen;
   m_seen = now;
   try {
@@ -67,7 +77,7 @@ std::optional<Finding> Follower::look(bool all) {
     if (same && reader().live() && m_last && m_analysed + 4 * m_analysisTook > Clock::now()) return std::nullopt;
     return read(false);
   } catch (const std::exception& error) {
-    return failed(DocumentState::Failed, plain(error.what()));
+    return failed(DocumentState::Failed, namingFile(plain(error.what()), m_path));
   }
 }
 
@@ -85,6 +95,7 @@ Finding Follower::read(bool all) {
     });
   }
   followRuns(snapshot);
+  giveUpIfClosed();
   if (due) analyse(snapshot, comparison);
   m_state = snapshot.live                                      ? DocumentState::Live
             : snapshot.summary && snapshot.summary->cut_off ? DocumentState::CutOff
@@ -96,6 +107,7 @@ Finding Follower::read(bool all) {
 void Follower::followRuns(Snapshot& snapshot) {
   snapshot.runs.clear();
   for (const reports::RunRecord& record : reader().runs()) {
+    giveUpIfClosed();
     Followed& run = m_runs[record.id];
     if (!run.builder) run.builder = std::make_unique<reports::SeriesBuilder>(record);
     const std::int64_t before = run.builder->steps();

@@ -4,7 +4,9 @@
 // more, is done anew at most a fifth of the time while a run is live, and once when it has ended.
 #pragma once
 
+#include <QCoreApplication>
 #include <QString>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <future>
@@ -13,6 +15,7 @@
 #include <optional>
 #include <vector>
 
+#include "gui/models/file_identity.h"
 #include "gui/models/snapshot.h"
 #include "reports/run_file/reader.h"
 
@@ -34,9 +37,15 @@ struct Finding {
   SnapshotPointer snapshot{};  ///< the newest; none if the file was never read
 };
 
+/// `why`, with the file's name before it if it does not say which file it is about.
+QString namingFile(const QString& why, const QString& path);
+
 class Follower {
+  Q_DECLARE_TR_FUNCTIONS(Follower)
+
  public:
-  explicit Follower(QString path);
+  /// `closed`: nobody wants to know any more; a look that goes on then ends early. None: never.
+  explicit Follower(QString path, std::shared_ptr<const std::atomic<bool>> closed = nullptr);
   /// Nothing if nothing changed since the last look. `all`: reads everything anew.
   std::optional<Finding> look(bool all);
   /// The reader of the last look, or a new one. Throws UsageError.
@@ -44,7 +53,7 @@ class Follower {
 
  private:
   struct Fingerprint {
-    std::uint64_t device = 0, file = 0;  ///< which file it is
+    FileIdentity identity{};
     std::int64_t bytes = -1, changed = 0, logBytes = -1, logChanged = 0;
     friend bool operator==(const Fingerprint&, const Fingerprint&) = default;
   };
@@ -59,7 +68,10 @@ class Follower {
   void analyse(Snapshot& snapshot, std::future<std::shared_ptr<const reports::Comparison>>& compared);
   Finding failed(DocumentState state, const QString& message);
 
+  void giveUpIfClosed() const;
+
   QString m_path;
+  std::shared_ptr<const std::atomic<bool>> m_closed;
   std::optional<Fingerprint> m_seen{};
   std::unique_ptr<reports::RunFileReader> m_reader{};
   std::map<reports::RunId, Followed> m_runs{};

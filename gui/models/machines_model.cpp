@@ -5,6 +5,7 @@
 #include <exception>
 #include <list>
 
+#include "gui/models/follower.h"
 #include "gui/models/text.h"
 #include "reports/analysis/compare.h"
 #include "reports/analysis/diagnosis/words.h"
@@ -25,16 +26,41 @@ MachinesData readMachines(const reports::RunFileReader& first, const std::vector
   MachinesData data;
   std::list<reports::RunFileReader> opened;
   std::vector<const reports::RunFileReader*> readers{&first};
+  const auto blame = [&](const std::string& path, const std::exception& error) { data.unread << namingFile(plain(error.what()), plain(path)); };
   for (const std::string& path : others) {
     try {
       opened.emplace_back(path);
       if (opened.back().runs().empty()) data.unread << MachinesModel::tr("%1 holds no run").arg(plain(path));
       else readers.push_back(&opened.back());
     } catch (const std::exception& error) {
+      blame(path, error);
+    }
+  }
+  if (first.runs().empty()) return data;
+  const auto compared = [&] {
+    if (readers.size() > 1) data.machines = reports::compare(readers).machines;
+  };
+  try {
+    compared();
+  } catch (const std::exception&) {
+    // One of the files opened but cannot be read through. Each of them alone says which; the current one's fault is the caller's.
+    (void)reports::compare({&first});
+    std::erase_if(readers, [&](const reports::RunFileReader* reader) {
+      if (reader == &first) return false;
+      try {
+        (void)reports::compare({reader});
+        return false;
+      } catch (const std::exception& error) {
+        blame(reader->path(), error);
+        return true;
+      }
+    });
+    try {
+      compared();
+    } catch (const std::exception& error) {  // only together
       data.unread << plain(error.what());
     }
   }
-  if (readers.size() > 1 && !first.runs().empty()) data.machines = reports::compare(readers).machines;
   return data;
 }
 
@@ -42,13 +68,13 @@ QString machineFigureText(const reports::Figure& figure, MachineStyle style) {
   if (!figure.value) return unknownText();
   const double value = *figure.value;
   switch (style) {
-    case MachineStyle::seconds: return plain(reports::seconds_text(value));
-    case MachineStyle::ratio: return MachinesModel::tr("%1 ×").arg(QString::number(value, 'g', 3));
+    case MachineStyle::seconds: return isolated(plain(reports::seconds_text(value)));
+    case MachineStyle::ratio: return isolated(QStringLiteral("%1 ×").arg(QString::number(value, 'g', 3)));
     case MachineStyle::rate:
-    case MachineStyle::amount: return plain(reports::number_text(value, 4));
-    case MachineStyle::share: return plain(reports::percent(value));
-    case MachineStyle::bytes: return plain(reports::bytes_text(value));
-    case MachineStyle::difference: return plain(reports::difference_text(value));
+    case MachineStyle::amount: return isolated(plain(reports::number_text(value, 4)));
+    case MachineStyle::share: return isolated(plain(reports::percent(value)));
+    case MachineStyle::bytes: return isolated(plain(reports::bytes_text(value)));
+    case MachineStyle::difference: return isolated(plain(reports::difference_text(value)));
   }
   return {};
 }
@@ -60,10 +86,10 @@ QStringList machineNotes(const MachinesData& data) {
   if (!data.machines) return lines;
   const reports::MachineComparison& all = *data.machines;
   const std::string first = all.machines.empty() ? "" : all.machines.front().tag;
-  for (const reports::MachineRefusal& refusal : all.refused) lines << plain(reports::text(refusal, first));
-  for (const std::string& warning : all.warnings) lines << plain(warning);
+  for (const reports::MachineRefusal& refusal : all.refused) lines << sentence(reports::text(refusal, first));
+  for (const std::string& warning : all.warnings) lines << sentence(warning);
   for (const reports::MachineMode& mode : all.modes) {
-    for (const std::string& note : mode.notes) lines << QStringLiteral("%1: %2").arg(plain(mode.mode), plain(note));
+    for (const std::string& note : mode.notes) lines << isolated(QStringLiteral("%1: %2").arg(plain(mode.mode), plain(note)));
   }
   return lines;
 }
@@ -99,8 +125,8 @@ const reports::Figure* MachinesModel::figureOf(const Row& row, std::size_t machi
 QString MachinesModel::label(const Row& row) const {
   if (row.figure != nullptr) {
     const bool withUnit = row.figure->style == MachineStyle::rate || row.figure->style == MachineStyle::amount;  // other values bring theirs
-    if (row.figure->style == MachineStyle::ratio) return QStringLiteral("    ") + plain(row.figure->label);  // of the figure above it
-    return withUnit && *row.figure->unit != '\0' ? QStringLiteral("%1 [%2]").arg(plain(row.figure->label), plain(row.figure->unit)) : plain(row.figure->label);
+    if (row.figure->style == MachineStyle::ratio) return QStringLiteral("    ") + words(row.figure->label);  // of the figure above it
+    return withUnit && *row.figure->unit != '\0' ? QStringLiteral("%1 [%2]").arg(words(row.figure->label), isolated(plain(row.figure->unit))) : words(row.figure->label);
   }
   if (row.node != nullptr) return QStringLiteral("%1, %2").arg(plain(row.node->name), figureLabel(row.node->phase.c_str()));
   return row.noRatio ? tr("why there is no ratio") : plain(row.mode->mode);
@@ -109,7 +135,7 @@ QString MachinesModel::label(const Row& row) const {
 QString MachinesModel::cell(const Row& row, std::size_t machine) const {
   const MachineFigures& at = row.mode->at[machine];
   if (!at.there) return QStringLiteral("–");
-  if (row.noRatio) return plain(at.no_ratio);
+  if (row.noRatio) return sentence(at.no_ratio);
   if (row.figure == nullptr && row.node == nullptr) return plain(at.runs);
   const reports::Figure& figure = *figureOf(row, machine);
   if (machine == 0 && !figure.known() && row.figure != nullptr && row.figure->style == MachineStyle::difference) return word(reports::Verdict::reference);
@@ -126,8 +152,8 @@ QString MachinesModel::toolTip(const Row& row, std::size_t machine) const {
   QStringList lines{tr("%1: %2 [%3]").arg(label(row), cell(row, machine), word(figure->provenance))};
   const MachineStyle style = row.figure != nullptr ? row.figure->style : MachineStyle::seconds;
   if (figure->low && figure->high) lines << tr("from %1 to %2").arg(machineFigureText({.value = figure->low}, style), machineFigureText({.value = figure->high}, style));
-  if (row.figure != nullptr) lines << plain(row.figure->meaning);
-  if (!figure->value && !at.no_ratio.empty()) lines << plain(at.no_ratio);
+  if (row.figure != nullptr) lines << words(row.figure->meaning);
+  if (!figure->value && !at.no_ratio.empty()) lines << sentence(at.no_ratio);
   return lines.join(QLatin1Char('\n'));
 }
 
@@ -138,7 +164,7 @@ QVariant MachinesModel::data(const QModelIndex& index, int role) const {
   const auto machine = static_cast<std::size_t>(std::max(0, index.column() - 1));
   switch (role) {
     case Qt::DisplayRole: return index.column() == 0 ? label(row) : cell(row, machine);
-    case Qt::ToolTipRole: return index.column() > 0 ? QVariant(toolTip(row, machine)) : row.figure != nullptr ? QVariant(plain(row.figure->meaning)) : QVariant(label(row));
+    case Qt::ToolTipRole: return index.column() > 0 ? QVariant(toolTip(row, machine)) : row.figure != nullptr ? QVariant(words(row.figure->meaning)) : QVariant(label(row));
     case Qt::TextAlignmentRole: return QVariant::fromValue((index.column() > 0 ? Qt::AlignTrailing : Qt::AlignLeading) | Qt::AlignVCenter);
     case Qt::FontRole: {
       QFont font;

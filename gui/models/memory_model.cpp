@@ -19,9 +19,7 @@ reports::Count bytesOf(const std::optional<reports::MemoryRecord>& row, MemoryCa
 }  // namespace
 
 QString categoryText(MemoryCategory category) {
-  std::string words(name(category));
-  std::replace(words.begin(), words.end(), '_', ' ');
-  return figureLabel(words.c_str());
+  return words(name(category));
 }
 
 QColor categoryColour(MemoryCategory category) {

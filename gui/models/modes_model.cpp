@@ -102,7 +102,7 @@ QVariant ModesModel::data(const QModelIndex& index, int role) const {
   switch (role) {
     case Qt::DisplayRole: return cell(row, mode);
     case Qt::ToolTipRole:
-      if (row.verdict) return plain(mode.judgement.reason);
+      if (row.verdict) return sentence(mode.judgement.reason);
       return row.figure != nullptr ? QVariant(figureToolTip(row.figure->get(mode), *row.figure)) : QVariant();
     case Qt::TextAlignmentRole: return QVariant::fromValue(Qt::AlignTrailing | Qt::AlignVCenter);
     case Qt::FontRole: {

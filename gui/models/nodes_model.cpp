@@ -67,7 +67,7 @@ QVariant NodesModel::display(const NodeRow& row, int column) const {
     case PositionColumn: return QString::number(node.position);
     case NameColumn: return plain(node.name);
     case OperationColumn: return plain(node.operation);
-    case PhaseColumn: return figureLabel(std::string(name(node.phase)).c_str());
+    case PhaseColumn: return words(name(node.phase));
     case FormatsColumn: return plain(row.formats);
     case ComputeColumn: return node.compute_format.empty() ? unknownText() : plain(node.compute_format);
     case FlopsColumn: return countText(node.flops);
@@ -75,7 +75,7 @@ QVariant NodesModel::display(const NodeRow& row, int column) const {
     case WrittenColumn:
       return node.materialised ? valueText(asNumber(node.bytes_written), reports::FigureStyle::bytes) : tr("not materialised");
     case TensorCoresColumn: return coresText(row.tensorCores);
-    case WhyColumn: return plain(node.format_reason);
+    case WhyColumn: return sentence(node.format_reason);
     default: break;
   }
   const auto mode = static_cast<std::size_t>(column - FirstTimeColumn);
@@ -105,7 +105,7 @@ QVariant NodesModel::toolTip(const NodeRow& row, int column) const {
     case FlopsColumn: return tr("%1 FLOP of one call, from the shapes [%2]").arg(countText(row.node.flops), word(reports::Provenance::computed));
     case ReadColumn:
     case WrittenColumn: return tr("bytes of one call, from the shapes [%1]").arg(word(reports::Provenance::computed));
-    case TensorCoresColumn: return plain(row.tensorCoresWhy);
+    case TensorCoresColumn: return sentence(row.tensorCoresWhy);
     case NameColumn: return row.node.attributes_json.empty() ? plain(row.node.name) : plain(row.node.name + "\n" + row.node.attributes_json);
     default: break;
   }

@@ -16,7 +16,7 @@ using reports::NumericsCell;
 using reports::Provenance;
 
 QString translated(const char* text) { return QCoreApplication::translate("numerics", text); }
-QString shareText(const reports::Number& share) { return share ? plain(reports::percent(*share)) : unknownText(); }
+QString shareText(const reports::Number& share) { return share ? isolated(plain(reports::percent(*share))) : unknownText(); }
 
 QString factText(const char* label, const QString& value, Provenance provenance) { return QStringLiteral("%1: %2 [%3]").arg(translated(label), value, word(provenance)); }
 
@@ -75,7 +75,7 @@ QString cellToolTip(const reports::NumericsMap& map, std::size_t layer, std::siz
 
 QString histogramText(const reports::TensorHistogram& of) {
   const reports::TensorStatsRecord& stats = of.stats;
-  QStringList what{plain(of.role).replace(QLatin1Char('_'), QLatin1Char(' ')), plain(of.format)};
+  QStringList what{words(of.role), plain(of.format)};
   if (!of.operation.empty()) what << QCoreApplication::translate("numerics", "made by %1").arg(plain(of.operation));
   if (!of.phase.empty()) what << figureLabel(of.phase.c_str());
   const auto share = [&](const reports::Count& count) {

@@ -9,14 +9,14 @@ namespace {
 
 using reports::FigureStyle;
 
-QString escaped(const std::string& text) { return plain(text).toHtmlEscaped(); }
+QString escaped(const std::string& text) { return sentence(text).toHtmlEscaped(); }
 QString paragraph(const QString& html) { return QStringLiteral("<p style='margin-top:0; margin-bottom:6px'>%1</p>").arg(html); }
 QString heading(const QString& text) { return QStringLiteral("<p style='margin-top:4px; margin-bottom:2px'><b>%1</b></p>").arg(text.toHtmlEscaped()); }
 
 QString list(const QStringList& items) {
   QString html;
   for (const QString& item : items) html += QStringLiteral("<li>%1</li>").arg(item);
-  return items.isEmpty() ? QString() : QStringLiteral("<ul style='margin-top:0; margin-bottom:6px; margin-left:14px; -qt-list-indent:0'>%1</ul>").arg(html);
+  return items.isEmpty() ? QString() : QStringLiteral("<ul style='margin-top:0; margin-bottom:6px; margin-left:14px; margin-right:14px; -qt-list-indent:0'>%1</ul>").arg(html);
 }
 
 QString whereText(const reports::OverflowEvent& event) {
@@ -29,8 +29,7 @@ QString whereText(const reports::OverflowEvent& event) {
 
 QString causeText(const reports::OverflowCause& of) {
   const reports::Cause& cause = of.cause;
-  const QString kind = plain(name(cause.kind)).replace(QLatin1Char('_'), QLatin1Char(' '));
-  QString html = heading(QStringLiteral("%1 (%2)").arg(kind, plain(name(cause.gravity))));
+  QString html = heading(QStringLiteral("%1 (%2)").arg(words(name(cause.kind)), words(name(cause.gravity))));
   html += paragraph(escaped(cause.what));
   QStringList facts;
   for (const reports::Fact& fact : cause.facts) facts << OverflowsModel::tr("%1: %2 [%3]").arg(escaped(fact.label), escaped(fact.text), word(fact.provenance));

@@ -49,7 +49,7 @@ int OverflowsModel::columnCount(const QModelIndex& parent) const { return parent
 
 QString OverflowsModel::kind(const reports::OverflowEvent& event) const {
   if (!event.cause) return unknownText();
-  return plain(name(m_data->section.causes[*event.cause].cause.kind)).replace(QLatin1Char('_'), QLatin1Char(' '));
+  return words(name(m_data->section.causes[*event.cause].cause.kind));
 }
 
 QString OverflowsModel::display(int row, int column) const {
@@ -79,7 +79,7 @@ QString OverflowsModel::toolTip(int row, int column) const {
     case FateColumn: return tr("A gradient of step %1 was not finite; the step was %2 [%3]").arg(personStep(of.step)).arg(display(row, FateColumn), counted);
     case RunColumn: return display(row, column);
     case ScaleColumn: return tr("loss scale in force in the step [%1]").arg(counted);
-    case KindColumn: return of.cause ? plain(meaning(m_data->section.causes[*of.cause].cause.kind)) : tr("No cause was found for this operation.");
+    case KindColumn: return of.cause ? words(meaning(m_data->section.causes[*of.cause].cause.kind)) : tr("No cause was found for this operation.");
     default: break;
   }
   if (!of.observed) return tr("Nothing was observed in this step: where it began is unknown.");
@@ -195,7 +195,7 @@ QVariant OperandsModel::data(const QModelIndex& index, int role) const {
   if (role != Qt::DisplayRole && role != Qt::ToolTipRole) return {};
   switch (index.column()) {
     case DirectionColumn: return of.input ? tr("reads") : tr("makes");
-    case TensorColumn: return of.tensor.empty() ? unknownText() : of.role.empty() ? plain(of.tensor) : QStringLiteral("%1 (%2)").arg(plain(of.tensor), plain(of.role).replace(QLatin1Char('_'), QLatin1Char(' ')));
+    case TensorColumn: return of.tensor.empty() ? unknownText() : of.role.empty() ? plain(of.tensor) : QStringLiteral("%1 (%2)").arg(plain(of.tensor), words(of.role));
     case FormatColumn: return known(of.format);
     case ShapeColumn: {
       QStringList sizes;

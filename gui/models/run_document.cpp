@@ -1,5 +1,6 @@
 #include "gui/models/run_document.h"
 
+#include <QCoreApplication>
 #include <QFileInfo>
 #include <exception>
 
@@ -11,34 +12,39 @@ constexpr int lookEveryMs = 400;   // a live run: new steps show within a second
 constexpr int glanceEveryMs = 1000;  // any other: whether the file is still there, and the same
 }  // namespace
 
-RunDocument::RunDocument(const QString& path, QObject* parent)
-    : QObject(parent), m_path(QFileInfo(path).absoluteFilePath()), m_follower(std::make_unique<Follower>(m_path)) {
-  m_thread.setMaxThreadCount(1);
-  m_thread.setExpiryTimeout(-1);
+RunDocument::RunDocument(const QString& path, QObject* parent) : QObject(parent), m_path(QFileInfo(path).absoluteFilePath()), m_thread(m_path) {
   m_timer.setSingleShot(true);
   connect(&m_timer, &QTimer::timeout, this, [this] { look(false); });
   look(true);
 }
 
-RunDocument::~RunDocument() {
-  m_thread.clear();
-  m_thread.waitForDone();
-}
-
 QString RunDocument::name() const { return QFileInfo(m_path).fileName(); }
 
-void RunDocument::reload() { look(true); }
+void RunDocument::reload() {
+  if (!m_message.isEmpty()) {
+    m_message.clear();
+    emit changed();
+  }
+  look(true);
+}
 
 void RunDocument::look(bool all) {
   if (m_looking && !all) return;
+  if (m_readingAll) {  // many times in a row, it is done twice: what changed since this one began is seen by the next
+    m_readAgain = true;
+    return;
+  }
   m_looking = true;
+  m_readingAll = all;
   m_timer.stop();
-  post([this, all] {
-    const std::optional<Finding> finding = m_follower->look(all);
-    deliver([this, finding] {
-      m_looking = false;
-      if (finding) take(*finding);
-      m_timer.start(m_state == DocumentState::Live ? lookEveryMs : glanceEveryMs);
+  m_thread.post([back = back(), all](Follower& follower) {
+    const std::optional<Finding> finding = follower.look(all);
+    deliver(back, [finding, all](RunDocument& document) {
+      document.m_looking = false;
+      if (all) document.m_readingAll = false;
+      if (finding) document.take(*finding);
+      if (all && std::exchange(document.m_readAgain, false)) return document.look(true);
+      document.m_timer.start(document.m_state == DocumentState::Live ? lookEveryMs : glanceEveryMs);
     });
   });
 }
@@ -53,9 +59,7 @@ void RunDocument::take(const Finding& finding) {
   emit changed();
 }
 
-void RunDocument::post(std::function<void()> job) { m_thread.start(std::move(job)); }
-
-bool RunDocument::guarded(const std::function<void()>& job) {
+bool RunDocument::guarded(const Back& back, const std::function<void()>& job) {
   QString message;
   try {
     job();
@@ -63,17 +67,26 @@ bool RunDocument::guarded(const std::function<void()>& job) {
   } catch (const std::exception& error) {
     message = plain(error.what());
   }
-  deliver([this, message] {
-    if (m_state == DocumentState::Vanished) return;  // which says more
-    m_state = DocumentState::Failed;
-    m_message = message;
-    emit changed();
-  });
+  deliver(back, [message](RunDocument& document) { document.fail(message); });
   return false;
 }
 
-void RunDocument::deliver(std::function<void()> result) {
-  QMetaObject::invokeMethod(this, std::move(result), Qt::QueuedConnection);
+void RunDocument::fail(const QString& why) {
+  if (m_state == DocumentState::Vanished) return;  // which says more
+  m_state = DocumentState::Failed;
+  m_message = namingFile(why, m_path);
+  emit changed();
+}
+
+/// Through the program's own object, which outlives every document: this one may end at any moment.
+void RunDocument::deliver(const Back& back, std::function<void(RunDocument&)> result) {
+  if (*back.closed || QCoreApplication::instance() == nullptr) return;
+  QMetaObject::invokeMethod(
+      QCoreApplication::instance(),
+      [to = back.to, result = std::move(result)] {
+        if (to) result(*to);
+      },
+      Qt::QueuedConnection);
 }
 
 }  // namespace ulpscope::gui

@@ -1,18 +1,18 @@
 // A run file that is open in the window: finished, followed while it is written, or in trouble.
 //
 // All reading is done in a thread of the document's own, one read after the other; what comes out is handed over in the window's
-// thread. The window never waits.
+// thread. The window never waits, not even for a read that goes on when the document is closed.
 #pragma once
 
 #include <QObject>
 #include <QPointer>
-#include <QThreadPool>
 #include <QTimer>
 #include <functional>
 #include <memory>
 #include <utility>
 
 #include "gui/models/follower.h"
+#include "gui/models/reading_thread.h"
 
 namespace ulpscope::gui {
 
@@ -22,7 +22,6 @@ class RunDocument final : public QObject {
  public:
   /// Begins to read at once; changed() says when there is something to see. Never throws.
   explicit RunDocument(const QString& path, QObject* parent = nullptr);
-  ~RunDocument() override;
 
   const QString& path() const { return m_path; }  ///< absolute
   QString name() const;                           ///< of the file
@@ -33,7 +32,7 @@ class RunDocument final : public QObject {
   /// Rises when the snapshot changes: what was read before it may be old.
   int revision() const { return m_revision; }
 
-  /// Reads everything anew.
+  /// Reads everything anew. What was wrong is forgotten, and said again if it still is.
   void reload();
 
   /// Reads more than the snapshot has: `body` runs in the document's thread with the open file and returns a value; `done` gets it in
@@ -43,11 +42,10 @@ class RunDocument final : public QObject {
   ///                  [this](std::vector<reports::EventRecord> events) { show(std::move(events)); });
   template <class Body, class Done>
   void read(QObject* receiver, Body body, Done done) {
-    QPointer<QObject> to(receiver);
-    post([this, to, body = std::move(body), done = std::move(done)] {
+    m_thread.post([back = back(), to = QPointer<QObject>(receiver), body = std::move(body), done = std::move(done)](Follower& follower) {
       auto value = std::make_shared<decltype(body(std::declval<const reports::RunFileReader&>()))>();
-      if (!guarded([&] { *value = body(m_follower->reader()); })) return;
-      deliver([to, value, done] {
+      if (!guarded(back, [&] { *value = body(follower.reader()); })) return;
+      deliver(back, [to, value, done](RunDocument&) {
         if (to) done(std::move(*value));
       });
     });
@@ -57,11 +55,17 @@ class RunDocument final : public QObject {
   void changed();  ///< state, message or snapshot
 
  private:
-  void post(std::function<void()> job);
-  bool guarded(const std::function<void()>& job);
-  void deliver(std::function<void()> result);
+  /// The way from the reading thread back to the document, which may be gone by then.
+  struct Back {
+    QPointer<RunDocument> to;
+    std::shared_ptr<const std::atomic<bool>> closed;
+  };
+  Back back() { return {this, m_thread.closed()}; }
+  static void deliver(const Back& back, std::function<void(RunDocument&)> result);
+  static bool guarded(const Back& back, const std::function<void()>& job);
   void look(bool all);
   void take(const Finding& finding);
+  void fail(const QString& why);
 
   QString m_path;
   DocumentState m_state = DocumentState::Loading;
@@ -69,9 +73,10 @@ class RunDocument final : public QObject {
   SnapshotPointer m_snapshot;
   int m_revision = 0;
   bool m_looking = false;
+  bool m_readingAll = false;
+  bool m_readAgain = false;  // it was asked for while everything was being read
   QTimer m_timer;
-  std::unique_ptr<Follower> m_follower;  // used by the thread alone
-  QThreadPool m_thread;                  // of one
+  ReadingThread m_thread;
 };
 
 }  // namespace ulpscope::gui

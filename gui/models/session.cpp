@@ -3,6 +3,7 @@
 #include <QFileInfo>
 #include <QSettings>
 #include <algorithm>
+#include <utility>
 
 namespace ulpscope::gui {
 namespace {
@@ -30,13 +31,14 @@ RunDocument* Session::open(const QString& path) {
   if (same != m_documents.end()) {
     RunDocument* const document = *same;
     if (document->state() == DocumentState::Failed || document->state() == DocumentState::Vanished) document->reload();
+    if (document->snapshot()) remember(document->path());
     setCurrent(document);
     return document;
   }
   auto* const document = new RunDocument(path, this);
   m_documents.push_back(document);
-  connect(document, &RunDocument::changed, this, [this, document] {
-    if (document->snapshot()) remember(document->path());
+  connect(document, &RunDocument::changed, this, [this, document, remembered = false]() mutable {
+    if (document->snapshot() && !std::exchange(remembered, true)) remember(document->path());  // once it was read: what cannot be is no recent file
     emit changed(document);
   });
   emit opened(document);

@@ -11,27 +11,27 @@
 namespace ulpscope::gui {
 namespace {
 
-QString tr(const char* text, const char* comment = nullptr, int n = -1) {
-  return QCoreApplication::translate("notices", text, comment, n);
-}
+struct Notices {
+  Q_DECLARE_TR_FUNCTIONS(Notices)
+};
 
 void addRuns(const reports::Summary& summary, std::vector<Notice>& out) {
   for (const reports::RunResult& run : summary.runs) {
-    const QString title = QStringLiteral("%1 · %2").arg(plain(run.run.mode), tr("seed %1").arg(run.run.seed));
+    const QString title = QStringLiteral("%1 · %2").arg(plain(run.run.mode), Notices::tr("seed %1").arg(run.run.seed));
     if (!run.run.non_standard.empty()) {
       QStringList knobs;
-      for (const std::string& knob : run.run.non_standard) knobs << plain(knob);
-      out.push_back({Severity::Warning, tr("%1 is a non-standard run: %2").arg(title, knobs.join(QStringLiteral(", ")))});
+      for (const std::string& knob : run.run.non_standard) knobs << isolated(plain(knob));
+      out.push_back({Severity::Warning, Notices::tr("%1 is a non-standard run: %2").arg(title, knobs.join(QStringLiteral(", ")))});
     }
-    if (run.cut_off) out.push_back({Severity::Warning, tr("%1 was cut off: nobody writes its recording any more").arg(title)});
+    if (run.cut_off) out.push_back({Severity::Warning, Notices::tr("%1 was cut off: nobody writes its recording any more").arg(title)});
     if (run.run.status == reports::RunStatus::failed)
-      out.push_back({Severity::Fault, tr("%1 failed: %2").arg(title, plain(run.run.message))});
+      out.push_back({Severity::Fault, Notices::tr("%1 failed: %2").arg(title, sentence(run.run.message))});
     if (run.run.status == reports::RunStatus::interrupted) {
-      if (const auto note = reports::status_note(run)) out.push_back({Severity::Warning, QStringLiteral("%1: %2").arg(title, plain(*note))});
+      if (const auto note = reports::status_note(run)) out.push_back({Severity::Warning, QStringLiteral("%1: %2").arg(title, sentence(*note))});
     }
     if (const auto note = reports::divergence_note(run))
-      out.push_back({run.went_astray() ? Severity::Fault : Severity::Note, QStringLiteral("%1: %2").arg(title, plain(*note))});
-    if (const auto note = reports::missing_note(run)) out.push_back({Severity::Warning, QStringLiteral("%1: %2").arg(title, plain(*note))});
+      out.push_back({run.went_astray() ? Severity::Fault : Severity::Note, QStringLiteral("%1: %2").arg(title, sentence(*note))});
+    if (const auto note = reports::missing_note(run)) out.push_back({Severity::Warning, QStringLiteral("%1: %2").arg(title, sentence(*note))});
   }
 }
 
@@ -41,9 +41,9 @@ void addCompleteness(const reports::Summary& summary, std::vector<Notice>& out) 
     const bool is_grave = grave.contains(row.kind);
     if (!is_grave && row.kind != "throttled" && row.kind != "refused") continue;
     if (row.count && *row.count == 0 && row.kind != "fault") continue;
-    QString text = plain(row.kind) + QStringLiteral(": ") + plain(row.subject);
+    QString text = words(row.kind) + QStringLiteral(": ") + plain(row.subject);
     if (row.count) text += QStringLiteral(", %1 [%2]").arg(countText(row.count), word(row.provenance));
-    if (!row.detail.empty()) text += QStringLiteral(" (%1)").arg(plain(row.detail));
+    if (!row.detail.empty()) text += QStringLiteral(" (%1)").arg(sentence(row.detail));
     out.push_back({is_grave ? Severity::Fault : Severity::Warning, text});
   }
 }
@@ -54,7 +54,7 @@ void addTimes(const reports::Comparison& comparison, std::vector<Notice>& out) {
     if (mode.emulated && !modes.contains(plain(mode.mode))) modes << plain(mode.mode);
   }
   if (!modes.isEmpty())
-    out.push_back({Severity::Warning, tr("Times of %1 are emulated: the formats are carried out in software, and the times say nothing of a GPU")
+    out.push_back({Severity::Warning, Notices::tr("Times of %1 are emulated: the formats are carried out in software, and the times say nothing of a GPU")
                                           .arg(modes.join(QStringLiteral(", ")))});
 }
 
@@ -65,15 +65,15 @@ void addClock(const std::vector<reports::DeviceSample>& samples, std::vector<Not
     if (of_phase.empty()) continue;
     const reports::GpuCondition condition = reports::gpu_condition(of_phase);
     if (!condition.slowed.value || *condition.slowed.value < reports::often_slowed) continue;
-    out.push_back({Severity::Warning, tr("The GPU's clock was held down in %1 % of the samples (%2): %3")
-                                          .arg(QString::number(100.0 * *condition.slowed.value, 'f', 0), plain(phase), plain(condition.why))});
+    out.push_back({Severity::Warning, Notices::tr("The GPU's clock was held down in %1 % of the samples (%2): %3")
+                                          .arg(QString::number(100.0 * *condition.slowed.value, 'f', 0), words(phase), sentence(condition.why))});
   }
 }
 
 }  // namespace
 
 QString RunView::title() const {
-  return QStringLiteral("%1 · %2").arg(plain(record.mode), tr("seed %1").arg(record.seed));
+  return QStringLiteral("%1 · %2").arg(plain(record.mode), Notices::tr("seed %1").arg(record.seed));
 }
 
 const RunView* Snapshot::run(reports::RunId id) const {
@@ -96,7 +96,7 @@ std::vector<Notice> noticesOf(const reports::Summary& summary, const reports::Co
       });
     };
     for (const std::string& warning : comparison->warnings)
-      if (!said(warning)) notices.push_back({Severity::Warning, plain(warning)});
+      if (!said(warning)) notices.push_back({Severity::Warning, sentence(warning)});
   }
   std::stable_sort(notices.begin(), notices.end(), [](const Notice& a, const Notice& b) { return a.severity > b.severity; });
   std::vector<Notice> once;  // what the comparison says again

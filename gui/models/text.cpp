@@ -3,6 +3,7 @@
 #include <QCoreApplication>
 #include <QGuiApplication>
 #include <QStringList>
+#include <algorithm>
 
 #include "reports/export/layout.h"
 #include "reports/export/numbers.h"
@@ -10,61 +11,44 @@
 namespace ulpscope::gui {
 namespace {
 
-// Words of the reports that the window shows; lupdate finds them here.
-[[maybe_unused]] constexpr const char* translatable[] = {
-    QT_TRANSLATE_NOOP("words", "measured"),      QT_TRANSLATE_NOOP("words", "counted"),
-    QT_TRANSLATE_NOOP("words", "computed"),      QT_TRANSLATE_NOOP("words", "recomputed"),
-    QT_TRANSLATE_NOOP("words", "inferred"),      QT_TRANSLATE_NOOP("words", "emulated"),
-    QT_TRANSLATE_NOOP("words", "projected"),     QT_TRANSLATE_NOOP("words", "unknown"),
-    QT_TRANSLATE_NOOP("words", "running"),       QT_TRANSLATE_NOOP("words", "finished"),
-    QT_TRANSLATE_NOOP("words", "interrupted"),   QT_TRANSLATE_NOOP("words", "failed"),
-    QT_TRANSLATE_NOOP("words", "reference"),     QT_TRANSLATE_NOOP("words", "inside"),
-    QT_TRANSLATE_NOOP("words", "better"),        QT_TRANSLATE_NOOP("words", "worse"),
-    QT_TRANSLATE_NOOP("words", "undecided"),     QT_TRANSLATE_NOOP("words", "loss"),
-    QT_TRANSLATE_NOOP("words", "steps"),         QT_TRANSLATE_NOOP("words", "time"),
-    QT_TRANSLATE_NOOP("words", "memory"),        QT_TRANSLATE_NOOP("words", "peak by category"),
-    QT_TRANSLATE_NOOP("words", "final loss"),    QT_TRANSLATE_NOOP("words", "best loss"),
-    QT_TRANSLATE_NOOP("words", "held-out loss"), QT_TRANSLATE_NOOP("words", "distance from fp32"),
-    QT_TRANSLATE_NOOP("words", "seeds"),         QT_TRANSLATE_NOOP("words", "steps applied"),
-    QT_TRANSLATE_NOOP("words", "steps skipped"), QT_TRANSLATE_NOOP("words", "overflows"),
-    QT_TRANSLATE_NOOP("words", "step time"),     QT_TRANSLATE_NOOP("words", "tokens/s"),
-    QT_TRANSLATE_NOOP("words", "peak"),          QT_TRANSLATE_NOOP("words", "weights"),
-    QT_TRANSLATE_NOOP("words", "master weights"), QT_TRANSLATE_NOOP("words", "gradients"),
-    QT_TRANSLATE_NOOP("words", "optimizer state"), QT_TRANSLATE_NOOP("words", "activations"),
-    QT_TRANSLATE_NOOP("words", "casts"),         QT_TRANSLATE_NOOP("words", "workspace"),
-    QT_TRANSLATE_NOOP("words", "inputs"),        QT_TRANSLATE_NOOP("words", "gaps"),
-    QT_TRANSLATE_NOOP("words", "observation"),   QT_TRANSLATE_NOOP("words", "buffers"),
-    QT_TRANSLATE_NOOP("words", "loss scale, first"), QT_TRANSLATE_NOOP("words", "loss scale, range"),
-    QT_TRANSLATE_NOOP("words", "loss scale, last"), QT_TRANSLATE_NOOP("words", "× fp32's speed"),
-    QT_TRANSLATE_NOOP("words", "× fp32's peak"),
-    QT_TRANSLATE_NOOP("words", "forward"),       QT_TRANSLATE_NOOP("words", "backward"),
-    QT_TRANSLATE_NOOP("words", "update"),
-};
-
-QString translated(std::string_view text) {
-  return QCoreApplication::translate("words", std::string(text).c_str());
-}
-
-/// Numbers keep their order in a window that reads from right to left.
-QString isolated(const QString& number) {
-  if (QGuiApplication::layoutDirection() != Qt::RightToLeft) return number;
-  return QChar(0x2066) + number + QChar(0x2069);  // left-to-right isolate … pop
-}
-
 QString line(const QString& label, const QString& value) { return QStringLiteral("%1: %2").arg(label, value); }
 
 }  // namespace
+
+QString isolated(const QString& text) {
+  if (QGuiApplication::layoutDirection() != Qt::RightToLeft || text.isEmpty()) return text;
+  return QChar(0x2066) + text + QChar(0x2069);  // left-to-right isolate … pop
+}
+
+QString sentence(std::string_view text) { return isolated(plain(text)); }
+
+QString paragraphs(const QString& text) {
+  if (QGuiApplication::layoutDirection() != Qt::RightToLeft) return text;
+  const QChar mark(0x200f);  // right-to-left mark: the first letter that decides
+  return mark + QString(text).replace(QLatin1Char('\n'), QLatin1Char('\n') + QString(mark));
+}
+
+QString withoutMarks(QString text) {
+  text.removeIf([](QChar c) { return (c >= QChar(0x2066) && c <= QChar(0x2069)) || c == QChar(0x200e) || c == QChar(0x200f); });
+  return text;
+}
+
+QString words(std::string_view text) {
+  std::string spaced(text);
+  std::replace(spaced.begin(), spaced.end(), '_', ' ');
+  return QCoreApplication::translate("words", reports::printable(spaced).c_str());
+}
 
 QString plain(std::string_view text) {
   const std::string clean = reports::printable(text);
   return QString::fromUtf8(clean.data(), static_cast<qsizetype>(clean.size()));
 }
 
-QString word(reports::Provenance provenance) { return translated(name(provenance)); }
-QString word(reports::RunStatus status) { return translated(name(status)); }
-QString word(reports::Verdict verdict) { return translated(name(verdict)); }
-QString figureLabel(const char* label) { return translated(label); }
-QString unknownText() { return translated("unknown"); }
+QString word(reports::Provenance provenance) { return words(name(provenance)); }
+QString word(reports::RunStatus status) { return words(name(status)); }
+QString word(reports::Verdict verdict) { return words(name(verdict)); }
+QString figureLabel(const char* label) { return words(label); }
+QString unknownText() { return words("unknown"); }
 
 QString figureText(const reports::Figure& figure, reports::FigureStyle style) {
   constexpr std::size_t as_long_as_it_is = 60;
@@ -89,7 +73,7 @@ QString figureToolTip(const reports::Figure& figure, const reports::FigureInfo& 
     lines << line(QCoreApplication::translate("text", "range"), isolated(plain(range)));
   if (figure.samples) lines << line(QCoreApplication::translate("text", "samples"), countText(figure.samples));
   lines << line(QCoreApplication::translate("text", "it is"), word(figure.provenance));
-  if (*info.meaning != '\0') lines << plain(info.meaning);
+  if (*info.meaning != '\0') lines << words(info.meaning);
   return lines.join(QLatin1Char('\n'));
 }
 

@@ -5,6 +5,7 @@
 #include <QString>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "reports/analysis/compare.h"
 #include "reports/analysis/figure.h"
@@ -14,6 +15,20 @@ namespace ulpscope::gui {
 
 /// Text of a run file: control characters are shown as '?'.
 QString plain(std::string_view text);
+
+/// What reads from left to right whatever is around it (a number with its unit, a path, a sentence of a report) keeps its order in a
+/// window that reads from right to left.
+QString isolated(const QString& text);
+/// A sentence of a report: plain() and isolated().
+QString sentence(std::string_view text);
+/// Every line reads as the window does, whatever letter it begins with.
+QString paragraphs(const QString& text);
+/// As it goes to the clipboard and into files: without the marks that order it in a window.
+QString withoutMarks(QString text);
+/// A word of the reports ("optimizer_state") in the language of the window; as it is if reportWords() has it not.
+QString words(std::string_view text);
+/// The words that are translated, in English.
+const std::vector<const char*>& reportWords();
 
 /// "measured", "emulated" … in the language of the window.
 QString word(reports::Provenance provenance);

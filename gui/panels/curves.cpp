@@ -1,6 +1,7 @@
 // Curves: loss, gradient norm, learning rate and step time of the runs that are shown, against steps or time.
 #include <QCheckBox>
 #include <QComboBox>
+#include <QCoreApplication>
 #include <QGridLayout>
 #include <QLabel>
 #include <QSpinBox>
@@ -45,6 +46,8 @@ QString gapText(const QString& run, const CurveGap& gap) {
 }
 
 class CurvesPanel final : public Panel {
+  Q_DECLARE_TR_FUNCTIONS(CurvesPanel)
+
  public:
   CurvesPanel(const PanelContext& context, QWidget* parent) : Panel(context, parent) {
     auto* const column = new QVBoxLayout(this);
@@ -150,7 +153,9 @@ class CurvesPanel final : public Panel {
       CurvePoints points = curvePoints(*run->series, run->series.get()->*quantity.curve, axis);
       const QColor colour = runColour(run->record.mode, run->record.seed);
       const reports::Provenance provenance = quantity.style == FigureStyle::seconds ? run->series->time : reports::Provenance::computed;
-      for (const CurveGap& gap : points.gaps) content.gaps.push_back({colour, gap.first, gap.last, gapText(run->title(), gap)});
+      ChartGaps gaps{.colour = colour, .toolTip = [title = run->title(), all = points.gaps](std::size_t i) { return gapText(title, all[i]); }};
+      for (const CurveGap& gap : points.gaps) gaps.at.emplace_back(gap.first, gap.last);
+      content.gaps.push_back(std::move(gaps));
       const int window = m_smoothing->value();
       ChartLine line{.name = run->title(), .colour = colour, .x = points.x, .y = smoothed(points.y, window),
                      .dots = quantity.curve == &RunSeries::held_out_loss, .provenance = word(provenance)};
@@ -165,12 +170,14 @@ class CurvesPanel final : public Panel {
   void addSkipped(const RunView& run, CurveAxis axis, const QColor& colour, int& row, ChartContent& content) const {
     if (run.series->skipped.empty()) return;
     ChartMarks marks{.name = tr("%1: skipped").arg(run.title()), .colour = colour, .row = row++};
+    std::vector<std::int64_t> steps;
     for (const auto& [step, seconds] : run.series->skipped) {
       const auto x = axis == CurveAxis::Step ? std::optional(static_cast<double>(personStep(step))) : seconds;
       if (!x) continue;
       marks.x.push_back(*x);
-      marks.toolTips.push_back(tr("%1: step %2 was skipped").arg(run.title()).arg(personStep(step)));
+      steps.push_back(step);
     }
+    marks.toolTip = [title = run.title(), steps = std::move(steps)](std::size_t i) { return tr("%1: step %2 was skipped").arg(title).arg(personStep(steps[i])); };
     content.marks.push_back(std::move(marks));
   }
 

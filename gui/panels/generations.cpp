@@ -1,5 +1,6 @@
 // Generations: the open files side by side by the machine they were recorded on. What is emulated or projected is drawn as an outline;
 // what cannot be compared is said and left out.
+#include <QCoreApplication>
 #include <QElapsedTimer>
 #include <QHeaderView>
 #include <QLabel>
@@ -13,6 +14,7 @@
 #include "gui/models/text.h"
 #include "gui/panels/panels.h"
 #include "gui/widgets/table_view.h"
+#include "gui/widgets/theme.h"
 
 namespace ulpscope::gui {
 namespace {
@@ -21,6 +23,8 @@ using reports::FigureStyle;
 using reports::Provenance;
 
 class GenerationsPanel final : public Panel {
+  Q_DECLARE_TR_FUNCTIONS(GenerationsPanel)
+
  public:
   GenerationsPanel(const PanelContext& context, QWidget* parent) : Panel(context, parent) {
     auto* const column = new QVBoxLayout(this);
@@ -41,6 +45,7 @@ class GenerationsPanel final : public Panel {
     split->addWidget(m_notes = new QPlainTextEdit(split));
     m_notes->setReadOnly(true);
     m_notes->setTabChangesFocus(true);
+    readAsWindow(*m_notes->document());
     m_notes->setAccessibleName(tr("What cannot be compared, and why"));
     split->setSizes({420, 600, 160});
     column->addWidget(split, 1);

@@ -1,5 +1,6 @@
 // Loss scale: its history on a logarithmic axis, the window of scales that suit the gradients behind it, every overflow as a mark that
 // leads to its diagnosis.
+#include <QCoreApplication>
 #include <QHeaderView>
 #include <QLabel>
 #include <QVBoxLayout>
@@ -21,6 +22,8 @@ namespace {
 using reports::FigureStyle;
 
 class LossScalePanel final : public Panel {
+  Q_DECLARE_TR_FUNCTIONS(LossScalePanel)
+
  public:
   LossScalePanel(const PanelContext& context, QWidget* parent) : Panel(context, parent) {
     auto* const column = new QVBoxLayout(this);
@@ -105,14 +108,15 @@ class LossScalePanel final : public Panel {
   void addOverflows(const reports::ReportRun& run, const reports::ScaleHistory& history, int row, ChartContent& content) const {
     if (history.overflows.empty()) return;
     ChartMarks marks{.name = plain(run.label), .colour = runColour(run.mode, run.run.seed), .row = row};
-    for (const reports::ScaleOverflow& overflow : history.overflows) {
-      marks.x.push_back(static_cast<double>(personStep(overflow.step)));
-      QString text = tr("%1: overflow in step %2\nloss scale %3 [%4]").arg(plain(run.label)).arg(personStep(overflow.step))
+    for (const reports::ScaleOverflow& overflow : history.overflows) marks.x.push_back(static_cast<double>(personStep(overflow.step)));
+    // Of a hundred thousand marks one is looked at.
+    marks.toolTip = [data = m_data, label = plain(run.label), of = &history](std::size_t i) {
+      const reports::ScaleOverflow& overflow = of->overflows[i];
+      QString text = tr("%1: overflow in step %2\nloss scale %3 [%4]").arg(label).arg(personStep(overflow.step))
                          .arg(valueText(overflow.scale, FigureStyle::scale), word(reports::Provenance::counted));
       if (overflow.next) text += tr(", afterwards %1").arg(valueText(overflow.next, FigureStyle::scale));
-      text += QLatin1Char('\n') + (overflow.skipped ? tr("The step was skipped.") : tr("The step was applied all the same."));
-      marks.toolTips.push_back(text);
-    }
+      return text + QLatin1Char('\n') + (overflow.skipped ? tr("The step was skipped.") : tr("The step was applied all the same."));
+    };
     content.marks.push_back(std::move(marks));
   }
 

@@ -1,4 +1,5 @@
 // Memory: by category at the peak, a stack for each mode; over one step; and why a mode did not halve it.
+#include <QCoreApplication>
 #include <QHeaderView>
 #include <QPlainTextEdit>
 #include <QSplitter>
@@ -13,6 +14,7 @@
 #include "gui/panels/panels.h"
 #include "gui/widgets/run_toggles.h"
 #include "gui/widgets/table_view.h"
+#include "gui/widgets/theme.h"
 
 namespace ulpscope::gui {
 namespace {
@@ -21,6 +23,8 @@ using reports::FigureStyle;
 using reports::ModeMemory;
 
 class MemoryPanel final : public Panel {
+  Q_DECLARE_TR_FUNCTIONS(MemoryPanel)
+
  public:
   MemoryPanel(const PanelContext& context, QWidget* parent) : Panel(context, parent) {
     auto* const column = new QVBoxLayout(this);
@@ -47,6 +51,7 @@ class MemoryPanel final : public Panel {
     below->addWidget(m_why = new QPlainTextEdit(below));
     m_why->setReadOnly(true);
     m_why->setTabChangesFocus(true);
+    readAsWindow(*m_why->document());
     m_why->setAccessibleName(tr("Why it did not halve"));
     below->setSizes({1300, 1000});
     split->addWidget(charts);
@@ -102,7 +107,7 @@ class MemoryPanel final : public Panel {
       const ModeMemory& mode = m_section->section.modes[i];
       if (mode.why.empty()) continue;
       why << tr("%1 does not halve the memory of fp32:").arg(plain(runOf(mode).mode_label));
-      for (const std::string& reason : mode.why) why << QStringLiteral("   • ") + plain(reason);
+      for (const std::string& reason : mode.why) why << QStringLiteral("   • ") + sentence(reason);
     }
     if (const QString text = why.join(QLatin1Char('\n')); text != m_why->toPlainText()) m_why->setPlainText(text);
     m_why->setVisible(!why.isEmpty());

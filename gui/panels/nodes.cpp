@@ -1,5 +1,6 @@
 // Nodes: the plan of a mode as a table that can be sorted and filtered, with the time of a step in every mode.
 #include <QComboBox>
+#include <QCoreApplication>
 #include <QElapsedTimer>
 #include <QHeaderView>
 #include <QLabel>
@@ -14,6 +15,8 @@ namespace ulpscope::gui {
 namespace {
 
 class NodesPanel final : public Panel {
+  Q_DECLARE_TR_FUNCTIONS(NodesPanel)
+
  public:
   NodesPanel(const PanelContext& context, QWidget* parent) : Panel(context, parent) {
     m_model = new NodesModel(this);

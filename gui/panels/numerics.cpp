@@ -1,6 +1,7 @@
 // Numerics: how far every layer is from the edges of its format, step by step; a click opens a tensor's histogram over exponents, with
 // the ranges of the formats drawn above it.
 #include <QComboBox>
+#include <QCoreApplication>
 #include <QLabel>
 #include <QSplitter>
 #include <QVBoxLayout>
@@ -26,6 +27,8 @@ using reports::TensorHistogram;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 class NumericsPanel final : public Panel {
+  Q_DECLARE_TR_FUNCTIONS(NumericsPanel)
+
  public:
   NumericsPanel(const PanelContext& context, QWidget* parent) : Panel(context, parent) {
     auto* const column = new QVBoxLayout(this);
@@ -259,7 +262,7 @@ class NumericsPanel final : public Panel {
       return m_histogram->setContent({});
     }
     const TensorHistogram& of = m_histograms[static_cast<std::size_t>(index)];
-    m_text->setText(histogramText(of));
+    m_text->setText(paragraphs(histogramText(of)));
     ChartContent content;
     const reports::ExponentHistogram& counts = *of.stats.histogram;
     const QColor colour = map() != nullptr ? runColour(runOf(*map()).mode) : palette().color(QPalette::Highlight);

@@ -1,6 +1,7 @@
 // Overflows: the steps whose gradients were not finite as a table to filter; of the selected one the diagnosis in words, and what its
 // operation reads and makes.
 #include <QComboBox>
+#include <QCoreApplication>
 #include <QHeaderView>
 #include <QLabel>
 #include <QSplitter>
@@ -11,11 +12,14 @@
 #include "gui/models/text.h"
 #include "gui/panels/panels.h"
 #include "gui/widgets/table_view.h"
+#include "gui/widgets/theme.h"
 
 namespace ulpscope::gui {
 namespace {
 
 class OverflowsPanel final : public Panel {
+  Q_DECLARE_TR_FUNCTIONS(OverflowsPanel)
+
  public:
   OverflowsPanel(const PanelContext& context, QWidget* parent) : Panel(context, parent) {
     m_model = new OverflowsModel(this);
@@ -86,6 +90,7 @@ class OverflowsPanel final : public Panel {
     m_text = new QTextBrowser(split);
     m_text->setAccessibleName(tr("Diagnosis"));
     m_text->setOpenLinks(false);
+    readAsWindow(*m_text->document());
     auto* const right = new QWidget(split);
     auto* const column = new QVBoxLayout(right);
     column->setContentsMargins(0, 0, 0, 0);
@@ -210,7 +215,7 @@ class OverflowsPanel final : public Panel {
   void showAround(Neighbourhood around) {
     QString text = tr("%1: %2").arg(plain(around.node.name), plain(around.node.operation));
     if (!around.node.compute_format.empty()) text += tr(", computed in %1").arg(plain(around.node.compute_format));
-    if (!around.node.format_reason.empty()) text += QStringLiteral(". ") + plain(around.node.format_reason);
+    if (!around.node.format_reason.empty()) text += QStringLiteral(". ") + sentence(around.node.format_reason);
     m_node->setText(text);
     m_operands->setNeighbourhood(std::move(around));
     m_around->fitColumns(240);

@@ -1,4 +1,5 @@
 // The overview: what must be known first, the verdicts, the modes side by side.
+#include <QCoreApplication>
 #include <QGridLayout>
 #include <QHeaderView>
 #include <QLabel>
@@ -17,7 +18,7 @@ namespace ulpscope::gui {
 namespace {
 
 QLabel* makeLabel(const QString& text, QWidget* parent) {
-  auto* const label = new QLabel(text, parent);
+  auto* const label = new QLabel(paragraphs(text), parent);
   label->setTextFormat(Qt::PlainText);
   label->setWordWrap(true);
   label->setAlignment(Qt::AlignTop | Qt::AlignLeading);
@@ -33,6 +34,8 @@ void clear(QLayout* layout) {
 }
 
 class OverviewPanel final : public Panel {
+  Q_DECLARE_TR_FUNCTIONS(OverviewPanel)
+
  public:
   OverviewPanel(const PanelContext& context, QWidget* parent) : Panel(context, parent) {
     auto* const page = new QWidget;
@@ -78,8 +81,8 @@ class OverviewPanel final : public Panel {
  protected:
   void refresh() override {
     const SnapshotPointer now = snapshot();
-    m_title->setText(document() != nullptr ? document()->name() : QString());
-    m_about->setText(about(now));
+    m_title->setText(document() != nullptr ? paragraphs(document()->name()) : QString());
+    m_about->setText(paragraphs(about(now)));
     showNotices(now);
     showVerdicts(now);
     m_model->setComparison(now ? now->comparison : nullptr);
@@ -87,9 +90,9 @@ class OverviewPanel final : public Panel {
     m_table->fitColumns();
     QStringList notes;
     if (now && now->comparison) {
-      for (const std::string& note : now->comparison->notes) notes << plain(note);
+      for (const std::string& note : now->comparison->notes) notes << sentence(note);
     }
-    m_notes->setText(notes.join(QLatin1Char('\n')));
+    m_notes->setText(paragraphs(notes.join(QLatin1Char('\n'))));
     m_notes->setVisible(!notes.isEmpty());
   }
 
@@ -101,7 +104,7 @@ class OverviewPanel final : public Panel {
     if (now->comparison) {
       for (const reports::Setting& setting : now->comparison->settings) {
         const QString tag = setting.tag.empty() ? QString() : plain(setting.tag) + QStringLiteral(": ");
-        lines << tag + plain(setting.experiment) << plain(setting.device);
+        lines << isolated(tag + plain(setting.experiment)) << isolated(plain(setting.device));
       }
       for (const std::string& producer : now->comparison->producers) lines << tr("Recorded by %1").arg(plain(producer));
     } else {
@@ -134,12 +137,12 @@ class OverviewPanel final : public Panel {
       swatch.fill(runColour(mode.mode));
       auto* const colour = new QLabel;
       colour->setPixmap(swatch);
-      QString words = word(mode.judgement.verdict);
-      if (!mode.judgement.reason.empty()) words = tr("%1: %2", "verdict: reason").arg(words, plain(mode.judgement.reason));
-      for (const std::string& note : mode.notes) words += QLatin1Char('\n') + plain(note);
+      QString text = word(mode.judgement.verdict);
+      if (!mode.judgement.reason.empty()) text = tr("%1: %2", "verdict: reason").arg(text, sentence(mode.judgement.reason));
+      for (const std::string& note : mode.notes) text += QLatin1Char('\n') + sentence(note);
       m_verdicts->addWidget(colour, row, 0, Qt::AlignTop);
       m_verdicts->addWidget(name, row, 1, Qt::AlignTop);
-      m_verdicts->addWidget(makeLabel(words, nullptr), row, 2);
+      m_verdicts->addWidget(makeLabel(text, nullptr), row, 2);
       ++row;
     }
   }

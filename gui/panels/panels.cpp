@@ -12,6 +12,7 @@ const std::vector<PanelInfo>& panels() {
       {"numerics", QT_TRANSLATE_NOOP("panels", "Numerics"), "Ctrl+4", makeNumericsPanel},
       {"overflows", QT_TRANSLATE_NOOP("panels", "Overflows"), "Ctrl+5", makeOverflowsPanel},
       {"memory", QT_TRANSLATE_NOOP("panels", "Memory"), "Ctrl+6", makeMemoryPanel},
+      {"timeline", QT_TRANSLATE_NOOP("panels", "Timeline"), "Ctrl+7", makeTimelinePanel},
       {"nodes", QT_TRANSLATE_NOOP("panels", "Nodes"), "Ctrl+8", makeNodesPanel},
       {"generations", QT_TRANSLATE_NOOP("panels", "Generations"), "Ctrl+9", makeGenerationsPanel},
   };

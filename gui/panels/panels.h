@@ -27,5 +27,6 @@ Panel* makeNodesPanel(const PanelContext& context, QWidget* parent);
 Panel* makeNumericsPanel(const PanelContext& context, QWidget* parent);
 Panel* makeOverflowsPanel(const PanelContext& context, QWidget* parent);
 Panel* makeOverviewPanel(const PanelContext& context, QWidget* parent);
+Panel* makeTimelinePanel(const PanelContext& context, QWidget* parent);
 
 }  // namespace ulpscope::gui

@@ -65,6 +65,7 @@ RunDialog::RunDialog(QWidget* parent) : QDialog(parent) {
   auto* const buttons = new QDialogButtonBox(QDialogButtonBox::Cancel, this);
   m_start = buttons->addButton(tr("Start"), QDialogButtonBox::AcceptRole);
   m_start->setDefault(true);
+  for (QAbstractButton* button : buttons->buttons()) button->setIcon({});  // beside one, Fusion puts the text at the edge from right to left
   connect(buttons, &QDialogButtonBox::accepted, this, &QDialog::accept);
   connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
   auto* const column = new QVBoxLayout(this);

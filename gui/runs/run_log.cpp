@@ -27,6 +27,7 @@ RunLog::RunLog(RunProcess& process, Session& session, QWidget* parent) : QWidget
   m_text->setReadOnly(true);
   m_text->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
   m_text->setLineWrapMode(QPlainTextEdit::NoWrap);
+  m_text->setLayoutDirection(Qt::LeftToRight);  // a program's words
   m_text->setMaximumBlockCount(10'000);
   m_text->setAccessibleName(tr("What the run says"));
   auto* const head = new QHBoxLayout;
@@ -40,11 +41,11 @@ RunLog::RunLog(RunProcess& process, Session& session, QWidget* parent) : QWidget
   connect(m_stop, &QPushButton::clicked, &process, &RunProcess::stop);
   connect(&process, &RunProcess::said, this, &RunLog::add);
   connect(&process, &RunProcess::started, this, [this] {
-    m_state->setText(tr("running: %1").arg(m_process.command()));
+    m_state->setText(paragraphs(tr("running: %1").arg(m_process.command())));
     m_stop->setEnabled(true);
   });
   connect(&process, &RunProcess::ended, this, [this](int code, const QString&) {
-    m_state->setText(code == 0 ? tr("finished") : code == 130 ? tr("stopped; Run → Resume goes on") : tr("ended with exit code %1").arg(code));
+    m_state->setText(code == 0 ? tr("finished") : code == 130 ? (m_process.fileSeen() ? tr("stopped; Run → Resume goes on") : tr("stopped before it began")) : tr("ended with exit code %1").arg(code));
     m_stop->setEnabled(false);
   });
   connect(&session, &Session::changed, this, &RunLog::showProgress);
@@ -52,20 +53,28 @@ RunLog::RunLog(RunProcess& process, Session& session, QWidget* parent) : QWidget
 
 QString RunLog::text() const { return m_text->toPlainText(); }
 
-/// A carriage return begins the line anew, as on a terminal.
+/// A carriage return begins the line anew, as on a terminal, once something comes after it. What is said may be cut anywhere.
 void RunLog::add(const QString& said) {
   QTextCursor end(m_text->document());
   end.movePosition(QTextCursor::End);
-  const QStringList lines = said.split(QLatin1Char('\n'));
-  for (qsizetype i = 0; i < lines.size(); ++i) {
-    if (i > 0) end.insertText(QStringLiteral("\n"));
-    const qsizetype last = lines[i].lastIndexOf(QLatin1Char('\r'));
-    if (last >= 0) {
-      end.select(QTextCursor::LineUnderCursor);
+  const auto write = [&](QStringView text) {
+    if (text.isEmpty()) return;
+    if (m_return) {
+      end.movePosition(QTextCursor::StartOfBlock, QTextCursor::KeepAnchor);
       end.removeSelectedText();
     }
-    end.insertText(plain(lines[i].mid(last + 1).toStdString()));
+    m_return = false;
+    end.insertText(plain(text.toString().toStdString()));
+  };
+  qsizetype from = 0;
+  for (qsizetype i = 0; i < said.size(); ++i) {
+    if (said[i] != QLatin1Char('\n') && said[i] != QLatin1Char('\r')) continue;
+    write(QStringView(said).mid(from, i - from));
+    from = i + 1;
+    m_return = said[i] == QLatin1Char('\r');
+    if (!m_return) end.insertText(QStringLiteral("\n"));
   }
+  write(QStringView(said).mid(from));
   m_text->setTextCursor(end);
 }
 

@@ -29,6 +29,7 @@ class RunLog final : public QWidget {
   QPushButton* m_stop;
   QVBoxLayout* m_bars;
   QPlainTextEdit* m_text;
+  bool m_return = false;  // a carriage return was the last
 };
 
 }  // namespace ulpscope::gui

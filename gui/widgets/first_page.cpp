@@ -6,10 +6,12 @@
 #include <QLabel>
 #include <QVBoxLayout>
 
+#include "gui/models/text.h"
+
 namespace ulpscope::gui {
 
 FirstPage::FirstPage(Session& session, QWidget* parent) : QWidget(parent), m_session(session) {
-  auto* const title = new QLabel(tr("ulpscope"), this);
+  auto* const title = new QLabel(paragraphs(tr("ulpscope")), this);
   QFont large = font();
   large.setPointSizeF(large.pointSizeF() * 2.2);
   large.setBold(true);
@@ -55,7 +57,7 @@ void FirstPage::showRecent() {
   m_recent->addWidget(new QLabel(QStringLiteral("<b>%1</b>").arg(tr("Recent files").toHtmlEscaped()), this));
   constexpr qsizetype most = 6;
   for (const QString& file : files.mid(0, most)) {
-    auto* const link = new QLabel(QStringLiteral("<a href=\"open\">%1</a>").arg(QDir::toNativeSeparators(file).toHtmlEscaped()), this);
+    auto* const link = new QLabel(QStringLiteral("<a href=\"open\">%1</a>").arg(paragraphs(isolated(QDir::toNativeSeparators(file).toHtmlEscaped()))), this);
     link->setTextInteractionFlags(Qt::LinksAccessibleByMouse | Qt::LinksAccessibleByKeyboard);
     connect(link, &QLabel::linkActivated, this, [this, file] { m_session.open(file); });
     m_recent->addWidget(link);

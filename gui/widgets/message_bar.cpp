@@ -7,6 +7,8 @@
 #include <QStyle>
 #include <QVBoxLayout>
 
+#include "gui/models/text.h"
+
 namespace ulpscope::gui {
 
 QColor severityColour(Severity severity) {
@@ -23,7 +25,7 @@ NoticeFrame::NoticeFrame(Severity severity, const QString& text, QWidget* parent
   row->setContentsMargins(14, 6, 8, 6);
   const QString sign = severity == Severity::Note ? tr("Note") : severity == Severity::Warning ? tr("Warning") : tr("Fault");
   auto* const head = new QLabel(QStringLiteral("<b>%1</b>").arg(sign.toHtmlEscaped()), this);
-  auto* const label = new QLabel(text, this);
+  auto* const label = new QLabel(paragraphs(text), this);
   label->setTextFormat(Qt::PlainText);
   label->setWordWrap(true);
   label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);

@@ -11,6 +11,7 @@
 #include <QScrollBar>
 #include <algorithm>
 
+#include "gui/models/text.h"
 #include "gui/widgets/flat_header.h"
 
 namespace ulpscope::gui {
@@ -41,7 +42,7 @@ void TableView::copySelected() {
     if (i > 0) text += cells[i].row() == cells[i - 1].row() ? QLatin1Char('\t') : QLatin1Char('\n');
     text += cells[i].data().toString();
   }
-  QApplication::clipboard()->setText(text);
+  QApplication::clipboard()->setText(withoutMarks(text));
 }
 
 void TableView::copyAll() {
@@ -62,7 +63,7 @@ void TableView::copyAll() {
       text += of->index(r, c).data().toString();
     }
   }
-  QApplication::clipboard()->setText(text);
+  QApplication::clipboard()->setText(withoutMarks(text));
 }
 
 void TableView::fitColumns(int most) {

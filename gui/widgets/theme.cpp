@@ -6,6 +6,8 @@
 #include <QDBusVariant>
 #include <QStyleFactory>
 #include <QStyleHints>
+#include <QTextDocument>
+#include <QTextOption>
 #include <optional>
 
 namespace ulpscope::gui {
@@ -64,6 +66,13 @@ QPalette makePalette(bool dark) {
   for (const QPalette::ColorRole role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText})
     p.setColor(QPalette::Disabled, role, QColor::fromRgb(dark ? 0x6d757f : 0x9aa1ab));
   return p;
+}
+
+void readAsWindow(QTextDocument& document) {
+  QTextOption option = document.defaultTextOption();
+  option.setTextDirection(QGuiApplication::layoutDirection());
+  option.setAlignment(QGuiApplication::layoutDirection() == Qt::RightToLeft ? Qt::AlignRight | Qt::AlignAbsolute : Qt::AlignLeft);
+  document.setDefaultTextOption(option);
 }
 
 void applyTheme(Theme theme) {

@@ -3,6 +3,8 @@
 
 #include <QPalette>
 
+class QTextDocument;
+
 namespace ulpscope::gui {
 
 enum class Theme { System, Light, Dark };
@@ -12,5 +14,8 @@ bool systemIsDark();
 QPalette makePalette(bool dark);
 /// Style and palette of the whole program.
 void applyTheme(Theme theme);
+
+/// Its paragraphs read as the window does, whatever letter they begin with.
+void readAsWindow(QTextDocument& document);
 
 }  // namespace ulpscope::gui

@@ -56,6 +56,7 @@ std::unique_ptr<Family> make_steps(const Setup& setup);
 std::unique_ptr<Family> make_conversions(const Setup& setup);
 std::unique_ptr<Family> make_units(const Setup& setup);
 std::unique_ptr<Family> make_recorder(const Setup& setup);
+std::unique_ptr<Family> make_nvtx(const Setup& setup);
 std::unique_ptr<Family> make_observation(const Setup& setup);
 std::unique_ptr<Family> make_memory(const Setup& setup);
 std::unique_ptr<Family> make_kept(const Setup& setup);

@@ -33,11 +33,12 @@ struct FamilyEntry {
   const char* name;
   std::unique_ptr<Family> (*make)(const Setup&);
 };
-constexpr std::array<FamilyEntry, 8> families = {{{"products", make_products},
+constexpr std::array<FamilyEntry, 9> families = {{{"products", make_products},
                                                   {"units", make_units},
                                                   {"steps", make_steps},
                                                   {"conversions", make_conversions},
                                                   {"recorder", make_recorder},
+                                                  {"nvtx", make_nvtx},
                                                   {"observation", make_observation},
                                                   {"memory", make_memory},
                                                   {"kept", make_kept}}};

@@ -25,6 +25,7 @@ const std::vector<Row>& all_rows() {
        {at_most, 40.0, 20.0}},
       {"units/hopper fp16", "256³ fp16 product with Hopper's sums / plain product", {at_most, 40.0, 20.0}},
       {"recorder/step", "fp32 step with the recorder / without", {at_most, 1.02, 1.00}},
+      {"nvtx/step", "fp32 step of the demo with NVTX ranges and no tool attached / without", {at_most, 1.01, 1.00}},
       {"observation/every step", "bf16 step with every tensor counted / without", {at_most, 1.5, 1.25}},
       {"observation/every 10th step", "bf16 step with every tensor of each 10th step counted / without", {at_most, 1.05, 1.02}},
       {"observation/ranges", "bf16 step with the ranges of the backward pass / without", {at_most, 1.10, 1.04}},

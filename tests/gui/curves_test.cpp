@@ -1,9 +1,10 @@
 // Curves as points, and the chart that draws them.
 #include <QFile>
 #include <QFileInfo>
+#include <QToolTip>
 #include <cmath>
 
-#include "gui/charts/chart.h"
+#include "gui/charts/heat_map.h"
 #include "gui/models/curve_points.h"
 #include "tests/gui/gui_test.h"
 
@@ -135,6 +136,132 @@ TEST_F(ChartTest, NewContentKeepsAViewThatWasZoomed) {
   EXPECT_EQ(m_chart.xAxis->range(), view);
   QTest::keyClick(&m_chart, Qt::Key_Home);
   EXPECT_GT(m_chart.xAxis->range().upper, 4.0);
+}
+
+TEST_F(ChartTest, WhatChangesNothingIsNotUndone) {
+  const QPoint middle = m_chart.axisRect()->rect().center();
+  QTest::mouseClick(&m_chart, Qt::LeftButton, Qt::ShiftModifier, middle);
+  EXPECT_FALSE(m_chart.zoomed()) << "a rectangle that was never drawn";
+  QTest::mouseClick(&m_chart, Qt::LeftButton, {}, middle);
+  EXPECT_FALSE(m_chart.zoomed());
+}
+
+TEST_F(ChartTest, EveryDragIsUndoneAlsoUpAndDownAndIntoARectangle) {
+  const QCPRange x = m_chart.xAxis->range(), y = m_chart.yAxis->range();
+  const QPoint middle = m_chart.axisRect()->rect().center();
+  const auto drag = [&](const QPoint& to, Qt::KeyboardModifiers with) {
+    QTest::mousePress(&m_chart, Qt::LeftButton, with, middle);
+    for (const QPoint& at : {middle + (to - middle) / 2, to}) {
+      QMouseEvent move(QEvent::MouseMove, at, m_chart.mapToGlobal(at), Qt::NoButton, Qt::LeftButton, with);
+      QApplication::sendEvent(&m_chart, &move);
+    }
+    QTest::mouseRelease(&m_chart, Qt::LeftButton, with, to);
+  };
+  drag(middle + QPoint(0, 60), {});
+  EXPECT_EQ(m_chart.xAxis->range(), x);
+  EXPECT_NE(m_chart.yAxis->range(), y);
+  ASSERT_TRUE(m_chart.zoomed());
+  QTest::keySequence(&m_chart, QKeySequence::Undo);
+  EXPECT_EQ(m_chart.yAxis->range(), y);
+  EXPECT_FALSE(m_chart.zoomed());
+  drag(middle + QPoint(80, 60), Qt::ShiftModifier);
+  EXPECT_LT(m_chart.xAxis->range().size(), x.size());
+  QTest::keySequence(&m_chart, QKeySequence::Undo);
+  EXPECT_EQ(m_chart.xAxis->range(), x);
+  EXPECT_FALSE(m_chart.zoomed()) << "one undo for one zoom";
+}
+
+TEST_F(ChartTest, NewContentDoesNotPullTheViewFromTheHand) {
+  const QPoint middle = m_chart.axisRect()->rect().center();
+  QTest::mousePress(&m_chart, Qt::LeftButton, {}, middle);
+  QMouseEvent move(QEvent::MouseMove, middle + QPoint(70, 0), m_chart.mapToGlobal(middle + QPoint(70, 0)), Qt::NoButton, Qt::LeftButton, Qt::NoModifier);
+  QApplication::sendEvent(&m_chart, &move);
+  const QCPRange dragged = m_chart.xAxis->range();
+  m_chart.setContent(m_chart.content());  // of a live run
+  EXPECT_EQ(m_chart.xAxis->range(), dragged);
+  QTest::mouseRelease(&m_chart, Qt::LeftButton, {}, middle + QPoint(70, 0));
+  EXPECT_TRUE(m_chart.zoomed());
+}
+
+TEST_F(ChartTest, AScaleThatHasNoZeroDropsViewsThatHold) {
+  m_chart.setAxes({.label = "step", .style = reports::FigureStyle::count}, {.label = "loss"});
+  QTest::keyClick(&m_chart, Qt::Key_Down);
+  ASSERT_TRUE(m_chart.zoomed());
+  m_chart.setAxes({.label = "step", .style = reports::FigureStyle::count}, {.label = "loss", .style = reports::FigureStyle::loss, .scale = ChartAxis::Scale::Log10});
+  m_chart.setContent(m_chart.content());
+  EXPECT_FALSE(m_chart.zoomed());
+  EXPECT_GT(m_chart.yAxis->range().lower, 0.0);
+}
+
+TEST_F(ChartTest, AHundredThousandGapsAreOneItemAndEachSaysWhatItIs) {
+  constexpr int many = 100'000;
+  ChartContent content = m_chart.content();
+  ChartGaps gaps{.colour = Qt::red, .toolTip = [](std::size_t i) { return QStringLiteral("gap %1").arg(i); }};
+  ChartMarks marks{.name = "skipped", .colour = Qt::red, .toolTip = [](std::size_t i) { return QStringLiteral("mark %1").arg(i); }};
+  for (int i = 0; i < many; ++i) {
+    gaps.at.emplace_back(2.0 * i, 2.0 * i + 1.0);
+    marks.x.push_back(2.0 * i);
+  }
+  content.gaps.push_back(gaps);
+  content.marks.push_back(marks);
+  m_chart.setContent(content);
+  EXPECT_EQ(m_chart.itemCount(), 1);
+  m_chart.showX(1000.0, 1010.0);
+  m_chart.replot(QCustomPlot::rpImmediateRefresh);
+  const auto said = [&](double x) {
+    const QPoint at(static_cast<int>(m_chart.xAxis->coordToPixel(x)), m_chart.axisRect()->rect().top() + 20);
+    QMouseEvent move(QEvent::MouseMove, at, m_chart.mapToGlobal(at), Qt::NoButton, Qt::NoButton, Qt::NoModifier);
+    QApplication::sendEvent(&m_chart, &move);
+    return QToolTip::text();
+  };
+  EXPECT_EQ(said(1004.5), "gap 502");
+  EXPECT_TRUE(until([&] { return said(1005.5).isEmpty(); })) << "between two of them";
+  const QImage picture = m_chart.grab().toImage();
+  const auto colour = [&](double x) { return picture.pixelColor(static_cast<int>(m_chart.xAxis->coordToPixel(x)), m_chart.axisRect()->rect().center().y() + 7); };
+  EXPECT_NE(colour(1004.5), colour(1005.5));
+}
+
+class HeatMapTest : public GuiTest {
+ protected:
+  HeatMapTest() {
+    m_map.resize(500, 300);
+    m_map.setCells("step", {.rows = {"a", "b", "c"}, .columns = {"1", "2"}, .gravity = {{0, 1}, {0.5, 0}, {1, 0}}, .values = {{"0", "1"}, {"0.5", "0"}, {"1", "0"}},
+                            .marks = {}, .toolTip = [](int row, int column) { return QStringLiteral("cell %1 %2").arg(row).arg(column); }});
+    m_map.show();
+    m_map.setFocus();
+  }
+  HeatMap m_map;
+};
+
+TEST_F(HeatMapTest, TheKeyboardReachesEveryCell) {
+  std::pair<int, int> clicked{-1, -1};
+  QObject::connect(&m_map, &HeatMap::cellClicked, &m_map, [&](int row, int column) { clicked = {row, column}; });
+  const QCPRange view = m_map.xAxis->range();
+  QTest::keyClick(&m_map, Qt::Key_Down);
+  EXPECT_EQ(m_map.accessibleDescription(), "cell 0 0") << "the first key leads in";
+  QTest::keyClick(&m_map, Qt::Key_Down);
+  QTest::keyClick(&m_map, Qt::Key_Right);
+  EXPECT_EQ(m_map.accessibleDescription(), "cell 1 1");
+  QTest::keyClick(&m_map, Qt::Key_Return);
+  EXPECT_EQ(clicked, (std::pair{1, 1}));
+  QTest::keyClick(&m_map, Qt::Key_Right);
+  QTest::keyClick(&m_map, Qt::Key_Down);
+  QTest::keyClick(&m_map, Qt::Key_Down);
+  EXPECT_EQ(m_map.accessibleDescription(), "cell 2 1") << "and no farther";
+  QTest::keyClick(&m_map, Qt::Key_Home);
+  QTest::keyClick(&m_map, Qt::Key_Space);
+  EXPECT_EQ(clicked, (std::pair{2, 0}));
+  EXPECT_EQ(m_map.xAxis->range(), view) << "the view stays where it is";
+  QTest::keyClick(&m_map, Qt::Key_Right, Qt::ControlModifier);
+  EXPECT_NE(m_map.xAxis->range(), view) << "with Ctrl it moves";
+}
+
+TEST_F(HeatMapTest, ACellThatIsReachedIsSeen) {
+  QTest::keyClick(&m_map, Qt::Key_Down);
+  for (int i = 0; i < 8; ++i) QTest::keyClick(&m_map, Qt::Key_Plus);
+  QTest::keyClick(&m_map, Qt::Key_End);
+  EXPECT_LE(m_map.xAxis->range().lower, 1.5);
+  EXPECT_GE(m_map.xAxis->range().upper, 1.0);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "gui/models/reading_thread.h"
 #include "gui/widgets/theme.h"
 
 namespace ulpscope::gui {
@@ -124,11 +125,12 @@ int main(int argc, char** argv) {
   QApplication application(argc, argv);
   ulpscope::gui::applyTheme(ulpscope::gui::Theme::Light);
   const int result = RUN_ALL_TESTS();
+  const bool ended = ulpscope::gui::ReadingThread::waitForAll(60'000);  // before the statics go
   QSettings settings;
   settings.clear();
   const QString file = settings.fileName();
   settings.sync();
   QFile::remove(file);
   QDir().rmdir(QFileInfo(file).absolutePath());
-  return result;
+  return ended ? result : 1;
 }

@@ -78,3 +78,16 @@ pid=$!
 wait_for 30 titled first.ulp || fail "a bad file hides the good one"
 picture trouble
 alive || fail "ended at a file that is no run file"
+kill "$pid"
+wait "$pid" 2>/dev/null || true
+
+# Other languages, where this build has them.
+"$viewer" --help | grep -q 'en, ar, vi' || exit 0
+code=0
+"$viewer" --language xx first.ulp >viewer.log 2>&1 || code=$?
+[ "$code" = 2 ] && grep -q "no 'xx'; there are en, ar, vi" viewer.log || fail "--language xx: code $code, $(cat viewer.log)"
+"$viewer" --language ar first.ulp >viewer.log 2>&1 &
+pid=$!
+wait_for 30 titled first.ulp || fail "the window does not open in Arabic: $(cat viewer.log)"
+picture arabic
+alive || fail "ended in Arabic"

@@ -1,9 +1,13 @@
 // Runs that the viewer starts: the form, the command line, and the real program followed to its end.
+#include <QAction>
 #include <QDialog>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QSignalSpy>
+#include <QTimer>
+#include <csignal>
 
+#include "gui/main_window.h"
 #include "gui/models/session.h"
 #include "gui/runs/run_dialog.h"
 #include "gui/runs/run_log.h"
@@ -121,6 +125,147 @@ TEST_F(RunsTest, WhatCannotBeStartedSaysWhy) {
   ASSERT_TRUE(until([&] { return ended.count() == 1; }, 60'000));
   EXPECT_EQ(ended[0][0].toInt(), 2);
   EXPECT_TRUE(ended[0][1].toString().contains("fp17")) << ended[0][1].toString().toStdString();
+}
+
+TEST_F(RunsTest, StoppedBeforeItBeganItWasStopped) {
+  Session session;
+  RunProcess process;
+  RunLog log(process, session);
+  QSignalSpy ended(&process, &RunProcess::ended);
+  QString reason;
+  ASSERT_TRUE(process.start(QStringLiteral(ULPSCOPE_PROGRAM), tiny(10'000'000), &reason)) << reason.toStdString();
+  process.stop();  // it cannot listen yet
+  ASSERT_TRUE(until([&] { return ended.count() == 1; }, 60'000));
+  EXPECT_EQ(ended[0][0].toInt(), 130) << log.text().toStdString();
+}
+
+TEST_F(RunsTest, AViewerThatIgnoresCtrlCStopsItsRuns) {
+  const auto before = std::signal(SIGINT, SIG_IGN);  // as a shell leaves it to a program in the background
+  RunProcess process;
+  QSignalSpy ended(&process, &RunProcess::ended), appeared(&process, &RunProcess::fileAppeared);
+  RunRequest request = tiny(10'000'000);
+  request.modes = {"fp32"};
+  QString reason;
+  ASSERT_TRUE(process.start(QStringLiteral(ULPSCOPE_PROGRAM), request, &reason)) << reason.toStdString();
+  ASSERT_TRUE(until([&] { return appeared.count() == 1; }, 60'000));
+  process.stop();
+  EXPECT_TRUE(until([&] { return ended.count() == 1; }, 60'000));
+  EXPECT_EQ(ended.value(0).value(0).toInt(), 130);
+  std::signal(SIGINT, before);
+}
+
+class SaidTest : public RunsTest {
+ protected:
+  /// What the log shows of a program that says these things.
+  QString logOf(const char* script) {
+    write(in("program"), std::string("#!/bin/sh\n") + script);
+    QFile(path("program")).setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
+    RunProcess process;
+    RunLog log(process, m_session);
+    QSignalSpy ended(&process, &RunProcess::ended);
+    QString reason;
+    EXPECT_TRUE(process.start(path("program"), {}, &reason)) << reason.toStdString();
+    EXPECT_TRUE(until([&] { return ended.count() == 1; }));
+    m_code = ended.value(0).value(0).toInt();
+    m_last = ended.value(0).value(1).toString();
+    return log.text();
+  }
+  Session m_session;
+  int m_code = 0;
+  QString m_last;
+};
+
+TEST_F(SaidTest, WhatIsCutAnywhereIsWholeInTheLog) {
+  const QString said = logOf("printf 'caf\\303'; sleep 0.5; printf '\\251 is open\\nthe la'; sleep 0.5; printf 'st line\\n'; exit 3");
+  EXPECT_TRUE(said.contains(QString::fromUtf8("café is open\nthe last line"))) << said.toStdString();
+  EXPECT_EQ(m_code, 3);
+  EXPECT_EQ(m_last, "the last line");
+  logOf("printf 'one\\nhalf'; exit 1");
+  EXPECT_EQ(m_last, "half") << "a line without an end is a line";
+}
+
+TEST_F(SaidTest, ACarriageReturnBeginsTheLineAnew) {
+  const QString said = logOf("printf 'windows\\r\\n10 %%\\r'; sleep 0.5; printf '20 %%\\r'; sleep 0.3; printf '30 %%\\ndone\\n'; exit 0");
+  EXPECT_TRUE(said.contains("windows\n30 %\ndone")) << said.toStdString();
+  EXPECT_FALSE(said.contains("20 %"));
+}
+
+/// The run of a file goes on; ends it.
+void endRun(qint64 pid, const RunDocument& document) {
+  const auto steps = [&] { return document.snapshot()->runs[0].steps; };
+  const std::int64_t before = steps();
+  EXPECT_TRUE(until([&] { return steps() > before; }, 60'000)) << "it goes on";
+  ::kill(static_cast<pid_t>(pid), SIGINT);
+  EXPECT_TRUE(until([&] { return document.snapshot()->runs[0].record.status == reports::RunStatus::interrupted; }, 60'000));
+}
+
+class ClosingTest : public RunsTest {
+ protected:
+  /// A run that was started from the form, with two steps done.
+  void startFromTheForm() {
+    m_path = qgetenv("PATH");
+    qputenv("PATH", QFileInfo(QStringLiteral(ULPSCOPE_PROGRAM)).absolutePath().toLocal8Bit() + ":" + m_path);
+    RunRequest request = tiny(10'000'000);
+    request.modes = {"fp32"};
+    m_window.show();
+    QTimer::singleShot(200, &m_window, [request] {
+      auto* const form = qobject_cast<RunDialog*>(QApplication::activeModalWidget());
+      ASSERT_NE(form, nullptr);
+      form->setRequest(request);
+      form->accept();
+    });
+    for (QAction* action : m_window.findChildren<QAction*>())
+      if (action->shortcut() == QKeySequence(QKeySequence::New)) action->trigger();
+    ASSERT_TRUE(until([&] { return m_window.session().current() != nullptr; }, 60'000));
+    ASSERT_TRUE(until([&] { return current() && !current()->runs.empty() && current()->runs[0].steps > 2; }, 60'000));
+  }
+  SnapshotPointer current() { return m_window.session().current()->snapshot(); }
+  /// Closes the window and answers what it asks.
+  void closeAnswering(const char* button) {
+    QTimer::singleShot(300, &m_window, [button] {
+      QWidget* const box = QApplication::activeModalWidget();
+      ASSERT_NE(box, nullptr) << "it asks";
+      keepPicture(*box, "closing");
+      box->findChild<QPushButton*>(button)->click();
+    });
+    m_window.close();
+  }
+  void TearDown() override {
+    if (!m_path.isNull()) qputenv("PATH", m_path);
+  }
+  MainWindow m_window;
+  QByteArray m_path;
+};
+
+TEST_F(ClosingTest, ItAsksAndStopsTheRunBeforeItCloses) {
+  startFromTheForm();
+  const QString file = m_window.session().current()->path();
+  closeAnswering("cancel");
+  EXPECT_TRUE(m_window.isVisible());
+  EXPECT_TRUE(m_window.process().running());
+  EXPECT_FALSE(m_window.process().stopping());
+  closeAnswering("stop");
+  ASSERT_TRUE(until([&] { return !m_window.isVisible(); }, 60'000));
+  EXPECT_FALSE(m_window.process().running());
+  EXPECT_TRUE(until([&] { return current()->runs[0].record.status == reports::RunStatus::interrupted; })) << "it was not cut off";
+}
+
+TEST_F(ClosingTest, ARunCanBeLeftToGoOn) {
+  startFromTheForm();
+  const qint64 pid = m_window.process().processId();
+  const QString log = m_window.process().logFile();
+  closeAnswering("leave");
+  EXPECT_FALSE(m_window.isVisible());
+  EXPECT_FALSE(m_window.process().running());
+  EXPECT_TRUE(QFile::exists(log)) << "what it says has a place";
+  endRun(pid, *m_window.session().current());
+  QFile::remove(log);
+}
+
+TEST_F(ClosingTest, WithoutARunItClosesAndAsksNothing) {
+  m_window.show();
+  m_window.close();
+  EXPECT_FALSE(m_window.isVisible());
 }
 
 }  // namespace

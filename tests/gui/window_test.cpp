@@ -129,6 +129,21 @@ TEST_F(WindowTest, ReadsFromRightToLeft) {
   QApplication::setLayoutDirection(Qt::LeftToRight);
 }
 
+TEST_F(WindowTest, ALargerWindowIsMoreRoomForThePanels) {
+  writeOneMode("a.ulp", 5);
+  opened("a.ulp");
+  QTest::qWait(200);
+  auto* const runs = m_window->findChild<QDockWidget*>("runs");
+  const int before = runs->width(), panel = m_window->findChild<QDockWidget*>("overview")->width();
+  ASSERT_LT(before, 500);
+  m_window->resize(1900, 1000);
+  EXPECT_TRUE(until([&] { return m_window->findChild<QDockWidget*>("overview")->width() > panel + 500; }, 5000));
+  EXPECT_NEAR(runs->width(), before, 5);
+  m_window->resize(1280, 800);
+  EXPECT_TRUE(until([&] { return std::abs(m_window->findChild<QDockWidget*>("overview")->width() - panel) < 10; }, 5000));
+  EXPECT_NEAR(runs->width(), before, 5);
+}
+
 TEST_F(WindowTest, TheLayoutIsRemembered) {
   const char* const last = panels().back().id;
   m_window->findChild<QDockWidget*>("runs")->hide();

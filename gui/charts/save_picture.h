@@ -1,0 +1,21 @@
+// Writes what a widget paints, or its data, into a file.
+#pragma once
+
+#include <QPainter>
+#include <QString>
+#include <functional>
+
+namespace ulpscope::gui {
+
+struct Picture {
+  QSize size{};
+  std::function<void(QPainter&)> paint{};  ///< into a rectangle of that size
+  std::function<QString()> csv{};
+};
+
+/// The ending of the name chooses the form: png (twice the size), pdf, csv (svg where this build can). False and a reason if not.
+bool savePicture(const Picture& picture, const QString& fileName, QString* reason);
+/// Forms for a file dialog.
+QString pictureForms();
+
+}  // namespace ulpscope::gui
