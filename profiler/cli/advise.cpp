@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <ostream>
 
@@ -16,6 +15,7 @@
 #include "profiler/experiment/interrupt.h"
 #include "profiler/experiment/planned_modes.h"
 #include "profiler/predict/predict.h"
+#include "reports/analysis/files.h"
 #include "reports/analysis/time_peaks.h"
 #include "reports/export/exporter.h"
 #include "reports/hardware/table.h"
@@ -105,8 +105,8 @@ int advise(const AdviseArguments& arguments, const Invocation& call) {
   std::vector<std::string> left_out;  // of its own runs: that a CPU's are no use is not worth a line
   std::vector<reports::MeasuredRun> measured = reports::measured_runs(reader, left_out);
   for (const std::string& file : arguments.measured) {
-    std::error_code error;
-    if (std::filesystem::equivalent(file, arguments.path, error)) continue;
+    const bool read = reports::same_file(file, arguments.path) || std::any_of(others.begin(), others.end(), [&](const auto& other) { return reports::same_file(file, other->path()); });
+    if (read) continue;
     others.push_back(std::make_unique<reports::RunFileReader>(file));
     input.measured.push_back(others.back().get());
     for (reports::MeasuredRun& run : reports::measured_runs(*others.back(), notes)) measured.push_back(std::move(run));

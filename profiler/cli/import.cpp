@@ -15,6 +15,7 @@
 #include "profiler/cli/output_file.h"
 #include "profiler/cli/program.h"
 #include "profiler/cli/text.h"
+#include "profiler/experiment/interrupt.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -48,7 +49,14 @@ int import(const ImportArguments& arguments, bool has_every, const Invocation& c
   std::error_code error;
   if (std::filesystem::equivalent(job.output, job.as.file, error)) throw UsageError(fmt::format("-o {}: that file is read, and it is not written over; give another name", job.output));
   job.command_line = call.command_line;
-  for (const std::string& line : import_recording(job)) call.out << wrapped(reports::printable(line), "  ") << '\n';
+  std::vector<std::string> words;
+  try {
+    words = import_recording(job);
+  } catch (const Interrupted&) {
+    call.err << "interrupted; nothing was written\n" << std::flush;
+    return Interrupt::exit_code();
+  }
+  for (const std::string& line : words) call.out << wrapped(reports::printable(line), "  ") << '\n';
   call.out << wrapped(fmt::format("written: {}; ulpscope info, compare, diagnose and time read it", job.output), "  ") << '\n' << std::flush;
   return exit_ok;
 }

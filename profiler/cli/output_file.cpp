@@ -46,7 +46,7 @@ bool is_special(const std::string& path) {
 /// Hands what is written to a durable file, a megabyte at a time.
 class DurableBuffer : public std::streambuf {
  public:
-  explicit DurableBuffer(engine::DurableFile& file) : file_(file) { text_.reserve(most); }
+  DurableBuffer(engine::DurableFile& file, const std::function<void()>& between) : file_(file), between_(between) { text_.reserve(most); }
 
  protected:
   int_type overflow(int_type c) override {
@@ -63,12 +63,14 @@ class DurableBuffer : public std::streambuf {
   int sync() override {
     file_.write(std::as_bytes(std::span(text_)));
     text_.clear();
+    if (between_) between_();
     return 0;
   }
 
  private:
   static constexpr std::size_t most = 1 << 20;
   engine::DurableFile& file_;
+  const std::function<void()>& between_;
   std::string text_;
 };
 
@@ -111,7 +113,7 @@ void write_output_file(const std::string& path, std::string_view text) {
   write_output_file(path, [&](std::ostream& out) { out.write(text.data(), static_cast<std::streamsize>(text.size())); });
 }
 
-void write_output_file(const std::string& path, const std::function<void(std::ostream&)>& write) {
+void write_output_file(const std::string& path, const std::function<void(std::ostream&)>& write, const std::function<void()>& between) {
   if (is_special(path)) {
     std::ofstream out(path, std::ios::binary);
     if (!out) throw UsageError(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
@@ -126,7 +128,7 @@ void write_output_file(const std::string& path, const std::function<void(std::os
   } catch (const Error& failure) {
     throw UsageError(failure.what());
   }
-  DurableBuffer buffer(*file);
+  DurableBuffer buffer(*file, between);
   std::ostream out(&buffer);
   out.exceptions(std::ios::badbit);  // what the file throws reaches the caller
   write(out);

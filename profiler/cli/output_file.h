@@ -21,7 +21,8 @@ void check_output_file(const std::string& path, bool force, const std::vector<st
 /// Replaces the file as a whole, or leaves it as it was; a link is followed. Throws UsageError if it cannot be written,
 /// Error if it could not be written to the end.
 void write_output_file(const std::string& path, std::string_view text);
-/// The same for what is written piece by piece and never held as a whole.
-void write_output_file(const std::string& path, const std::function<void(std::ostream&)>& write);
+/// The same for what is written piece by piece and never held as a whole. between: called now and then; what it throws ends it, and the file
+/// stays as it was.
+void write_output_file(const std::string& path, const std::function<void(std::ostream&)>& write, const std::function<void()>& between = {});
 
 }  // namespace ulpscope::profiler

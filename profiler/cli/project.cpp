@@ -13,6 +13,7 @@
 #include "profiler/cli/program.h"
 #include "profiler/cli/text.h"
 #include "profiler/experiment/planned_modes.h"
+#include "reports/analysis/files.h"
 #include "reports/export/write_projection.h"
 #include "reports/hardware/table.h"
 #include "reports/run_file/reader.h"
@@ -37,12 +38,6 @@ std::vector<reports::MeasuredRun> measured_in(const std::vector<std::string>& fi
     for (reports::MeasuredRun& run : reports::measured_runs(reports::RunFileReader(file), left_out)) runs.push_back(std::move(run));
   }
   return runs;
-}
-
-/// Whether the two are one file.
-bool same_file(const std::string& a, const std::string& b) {
-  std::error_code error;
-  return std::filesystem::equivalent(a, b, error);
 }
 
 int check(const ProjectArguments& arguments, const Invocation& call) {
@@ -72,7 +67,7 @@ int project(const ProjectArguments& arguments, const Invocation& call) {
     if (const std::string taken = reports::gpu_table().taken_for(words); !taken.empty()) input.notes.push_back(taken);
   // Its own runs, where they were made on a GPU; that a CPU's are no use is not worth a line.
   left_out.clear();
-  const bool named = std::any_of(arguments.measured.begin(), arguments.measured.end(), [&](const std::string& file) { return same_file(file, arguments.path); });
+  const bool named = std::any_of(arguments.measured.begin(), arguments.measured.end(), [&](const std::string& file) { return reports::same_file(file, arguments.path); });
   if (is_run_file(arguments.path) && !named)
     for (reports::MeasuredRun& run : measured_in({arguments.path}, left_out)) measured.push_back(std::move(run));
   const reports::Projection result = reports::project(input, gpus, measured);

@@ -14,10 +14,14 @@
 #include "profiler/cli/program.h"
 #include "profiler/cli/report_folder.h"
 #include "profiler/cli/text.h"
+#include "profiler/experiment/interrupt.h"
+#include "profiler/experiment/planned_modes.h"
 #include "reports/export/html/page.h"
+#include "reports/export/layout.h"
 #include "reports/export/report_json.h"
 #include "reports/export/report_markdown.h"
 #include "reports/export/report_perfetto.h"
+#include "reports/hardware/table.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -50,6 +54,7 @@ struct ReportArguments {
   std::vector<std::string> paths;
   std::vector<std::string> outputs = std::vector<std::string>(forms().size());  ///< by form
   std::string csv{};  ///< a folder
+  std::vector<std::string> gpus{};
   bool force = false;
 };
 
@@ -62,6 +67,8 @@ std::vector<std::string> flags() {
 
 /// Everything that can be refused is, before a file is read or written.
 void check(const ReportArguments& arguments, const std::vector<bool>& given, bool csv) {
+  for (const std::string& gpu : arguments.gpus)
+    if (gpu.empty() || gpu.starts_with('-')) throw UsageError("--gpu takes names of GPUs, such as h100,t4 (ulpscope hardware)");
   if (!csv && std::find(given.begin(), given.end(), true) == given.end())
     throw UsageError(fmt::format("report writes files: say which with {}", fmt::join(flags(), ", ")));
   for (std::size_t i = 0; i < forms().size(); ++i) {
@@ -76,26 +83,66 @@ void check(const ReportArguments& arguments, const std::vector<bool>& given, boo
   if (csv) check_csv_folder(arguments.csv, arguments.force, arguments.paths, arguments.outputs);
 }
 
+void end_if_asked() {
+  if (Interrupt::requested()) throw Interrupted();
+}
+
+/// Makes the report once, if a form needs it.
+class Made {
+ public:
+  Made(const ReportArguments& arguments, std::ostream& err) : arguments_(arguments), err_(err) {
+    for (const std::string& path : arguments.paths) {
+      readers_.push_back(std::make_unique<reports::RunFileReader>(path));
+      views_.push_back(readers_.back().get());
+    }
+    options_.between = end_if_asked;
+    options_.verdict.gpus = gpus_named(arguments.gpus);
+    // As `ulpscope advise` does, so that the answers are the same.
+    options_.verdict.plans = [](const reports::RunFileReader& reader) { return projection_input(reader.path(), {}); };
+  }
+  const std::vector<const reports::RunFileReader*>& readers() const { return views_; }
+  const reports::Report& report() {
+    if (made_) return *made_;
+    for (const std::string& mistake : reports::user_gpu_mistakes()) err_ << "ulpscope: left out: " << reports::printable(mistake) << '\n';
+    made_ = reports::make_report(views_, options_);
+    for (const std::string& words : arguments_.gpus)
+      if (std::string taken = reports::gpu_table().taken_for(words); !taken.empty()) made_->verdict.notes.insert(made_->verdict.notes.begin(), std::move(taken));
+    return *made_;
+  }
+
+ private:
+  const ReportArguments& arguments_;
+  std::ostream& err_;
+  std::vector<std::unique_ptr<reports::RunFileReader>> readers_{};
+  std::vector<const reports::RunFileReader*> views_{};
+  reports::ReportOptions options_{};
+  std::optional<reports::Report> made_{};
+};
+
 int report(const ReportArguments& arguments, const std::vector<bool>& given, bool csv, const Invocation& call) {
   check(arguments, given, csv);
-  std::vector<std::unique_ptr<reports::RunFileReader>> readers;
-  std::vector<const reports::RunFileReader*> views;
-  for (const std::string& path : arguments.paths) {
-    readers.push_back(std::make_unique<reports::RunFileReader>(path));
-    views.push_back(readers.back().get());
-  }
-  std::optional<reports::Report> made;
-  const auto result = [&]() -> const reports::Report& { return made ? *made : made.emplace(reports::make_report(views)); };
-  for (std::size_t i = 0; i < forms().size(); ++i) {
-    if (!given[i]) continue;
-    const Form& form = forms()[i];
-    if (form.write != nullptr) result();  // before the file is made
-    write_output_file(arguments.outputs[i], [&](std::ostream& out) { form.write != nullptr ? form.write(result(), out) : form.write_runs(views, out); });
-    call.err << fmt::format("{} written\n", arguments.outputs[i]);
-  }
-  if (csv) {
-    write_csv_folder(result(), arguments.csv);
-    call.err << fmt::format("{} written\n", arguments.csv);
+  const Interrupt interrupt;
+  std::string written;  // now
+  try {
+    Made made(arguments, call.err);
+    for (std::size_t i = 0; i < forms().size(); ++i) {
+      if (!given[i]) continue;
+      const Form& form = forms()[i];
+      written = arguments.outputs[i];
+      if (form.write != nullptr) made.report();  // before the file is made
+      write_output_file(written, [&](std::ostream& out) { form.write != nullptr ? form.write(made.report(), out) : form.write_runs(made.readers(), out); }, end_if_asked);
+      call.err << fmt::format("{} written\n", written);
+    }
+    if (csv) {
+      written = arguments.csv;
+      const reports::Report& result = made.report();
+      end_if_asked();
+      write_csv_folder(result, arguments.csv);
+      call.err << fmt::format("{} written\n", arguments.csv);
+    }
+  } catch (const Interrupted&) {
+    call.err << fmt::format("interrupted; {} was not written\n", written) << std::flush;
+    return Interrupt::exit_code();
   }
   return exit_ok;
 }
@@ -108,6 +155,8 @@ Action declare_report(CLI::App& app) {
   std::vector<CLI::Option*> options;
   for (std::size_t i = 0; i < forms().size(); ++i) options.push_back(app.add_option(forms()[i].flag, arguments->outputs[i], forms()[i].what)->type_name("FILE"));
   const CLI::Option* csv = app.add_option("--csv", arguments->csv, "a folder of tables, with a data dictionary")->type_name("FOLDER");
+  app.add_option("--gpu", arguments->gpus, "decide for these GPUs of the table, t4,a100,h100 (ulpscope hardware); without it for those of the runs")
+      ->delimiter(',')->type_name("NAMES")->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_flag("--force", arguments->force, "replace files that are there");
   app.footer(wrapped("From the run files alone: the verdict, the modes side by side, loss, loss scale, numerics by layer and step, overflows and their causes, memory, time, and where it all comes from.", ""));
   return [arguments, options, csv](const Invocation& call) {

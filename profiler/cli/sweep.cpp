@@ -16,6 +16,7 @@
 #include "profiler/cli/flags.h"
 #include "profiler/cli/output_file.h"
 #include "profiler/cli/program.h"
+#include "profiler/cli/sweep_products.h"
 #include "profiler/cli/text.h"
 #include "profiler/experiment/interrupt.h"
 #include "profiler/experiment/load_data.h"
@@ -29,6 +30,8 @@ namespace {
 struct SweepArguments {
   ExperimentFlags flags;
   std::string around;
+  bool products = false;
+  std::string beside;
   std::string dimension = "columns";
   std::string modes;
   std::string sizes;
@@ -85,11 +88,24 @@ SweepJob job_of(const SweepArguments& arguments, const Settings& settings, Devic
   return job;
 }
 
-int sweep(const SweepArguments& arguments, const Invocation& call) {
-  if (arguments.around.empty()) throw UsageError("--around which node? A matrix product, as ulpscope plan names it: --around lm_head");
+/// What --products takes the place of.
+void refuse_around(const SweepArguments& arguments, bool has_dimension) {
+  if (!arguments.around.empty() || !arguments.sizes.empty() || has_dimension)
+    throw UsageError("--products times every product of the step at its own size: --around, --sizes and --dimension go without it");
+  if (arguments.output.ends_with(".csv")) throw UsageError(fmt::format("-o {}: with --products the file is JSON", arguments.output));
+}
+
+int sweep(const SweepArguments& arguments, bool has_dimension, const Invocation& call) {
+  if (!arguments.beside.empty() && !arguments.products) throw UsageError("--beside goes with --products: a run file whose steps are held against them");
+  if (arguments.products) refuse_around(arguments, has_dimension);
+  if (arguments.around.empty() && !arguments.products) throw UsageError("--around which node? A matrix product, as ulpscope plan names it: --around lm_head; or --products for all of them");
   if (arguments.rounds < 0) throw UsageError(fmt::format("--rounds {}: how often each size is timed, 0 to let the time decide", arguments.rounds));
-  if (!arguments.output.empty()) check_output_file(arguments.output, arguments.force, {arguments.flags.file()});
+  if (!arguments.output.empty()) check_output_file(arguments.output, arguments.force, {arguments.flags.file(), arguments.beside});
   const Settings settings = arguments.flags.settings();
+  if (arguments.products) {
+    refuse_emulated_sums(settings.build());
+    return sweep_products({split(arguments.modes), arguments.rounds, arguments.beside, arguments.json, arguments.output}, settings, call);
+  }
   Experiment experiment = settings.build();
   settings.placed([&] { refuse_emulated_sums(experiment); });
   if (!experiment.data.features.empty()) load_data(experiment);  // they decide sizes of the model
@@ -123,7 +139,9 @@ Action declare_sweep(CLI::App& app) {
   auto arguments = std::make_shared<SweepArguments>();
   arguments->flags.declare_for_sweep(app);
   app.add_option("--around", arguments->around, "the node whose product is timed, as ulpscope plan names it (also NODE.dx, NODE.dweight)")->type_name("NODE");
-  app.add_option("--dimension", arguments->dimension, "which of its sizes is swept: columns (of the result, the default), rows, inner")->type_name("WORD");
+  app.add_flag("--products", arguments->products, "instead: every matrix product of a step, at its own size, alone");
+  app.add_option("--beside", arguments->beside, "with --products: hold the steps of this run file against them")->type_name("RUN.ulp");
+  CLI::Option* const dimension = app.add_option("--dimension", arguments->dimension, "which of its sizes is swept: columns (of the result, the default), rows, inner")->type_name("WORD");
   app.add_option("--modes", arguments->modes, "these modes; without it those of run.modes")->type_name("LIST");
   app.add_option("--sizes", arguments->sizes, "these sizes, and its own; without it its neighbours and the multiples of 8, 64 and 128 around it")->type_name("LIST");
   app.add_option("--rounds", arguments->rounds, "time each size so often; without it about 20 seconds")->type_name("N");
@@ -131,7 +149,7 @@ Action declare_sweep(CLI::App& app) {
   app.add_option("-o,--output", arguments->output, "write it there too: CSV if the name ends in .csv, else JSON")->type_name("FILE");
   app.add_flag("--force", arguments->force, "replace that file if it is there");
   app.footer(wrapped("On the experiment's device. What is claimed comes from this timing alone, above twice its noise and in nine rounds of ten. On a CPU every mode but fp32 is emulated: nothing is claimed from its times.", ""));
-  return [arguments](const Invocation& call) { return sweep(*arguments, call); };
+  return [arguments, dimension](const Invocation& call) { return sweep(*arguments, dimension->count() > 0, call); };
 }
 
 }  // namespace ulpscope::profiler

@@ -14,6 +14,7 @@
 #include "kernels/tensor_core/reference.h"
 #include "profiler/cli/command.h"
 #include "profiler/cli/program.h"
+#include "profiler/cli/tensor_core_device.h"
 #include "profiler/cli/text.h"
 #include "profiler/cli/unit_vectors.h"
 #include "profiler/experiment/json_text.h"
@@ -29,6 +30,7 @@ constexpr std::int64_t most_shown = 20;
 
 struct TensorCoreArguments {
   std::string path;
+  std::string device;
   UnitDefaults defaults;
   bool json = false;
 };
@@ -128,6 +130,11 @@ int tensor_core_command(const TensorCoreArguments& arguments, const Invocation& 
   if (!d.format.empty() && !parse_format(d.format))
     throw UsageError(fmt::format("--format {}: there are fp16, bf16, tf32, fp8_e4m3, fp8_e5m2", reports::printable(d.format)));
   if (d.promote < 0) throw UsageError("--promote: a whole number, 0 or above");
+  if (!arguments.device.empty()) {
+    if (!arguments.path.empty() || !d.generation.empty() || !d.format.empty())
+      throw UsageError("--device asks a GPU the vectors that tell units apart: no file, --generation or --format beside it");
+    return ask_device(arguments.device, arguments.json, call);
+  }
   if (!arguments.path.empty()) return try_vectors(arguments, call);
   if (d.promote != 0) throw UsageError("--promote: for a file of vectors, and none is given");
   const auto& all = tensor_core::units();
@@ -143,6 +150,7 @@ Action declare_tensor_core(CLI::App& app) {
   auto arguments = std::make_shared<TensorCoreArguments>();
   UnitDefaults& d = arguments->defaults;
   app.add_option("VECTORS", arguments->path, "a file of vectors to try; without one the table of units is printed")->type_name("");
+  app.add_option("--device", arguments->device, "ask this GPU (cuda, cuda:1 …) the vectors that tell units apart, by its own instruction")->type_name("GPU");
   app.add_option("--generation", d.generation, "of lines that name none: v100, turing, ampere, ada, hopper, blackwell")->type_name("UNIT");
   app.add_option("--format", d.format, "of their operands: fp16, bf16, tf32, fp8_e4m3, fp8_e5m2")->type_name("FORMAT");
   app.add_option("--result", d.result, "of their sums: fp32, fp16, e8m13")->type_name("FORMAT");
@@ -153,7 +161,8 @@ Action declare_tensor_core(CLI::App& app) {
       ->type_name("K");
   app.add_flag("--json", arguments->json, "print JSON");
   app.footer(wrapped("A line of a file is one sum: generation,format,result,instruction,a,b,c,expected. The first line names the columns; a, b "
-                     "(bit patterns in hexadecimal, separated by blanks) and expected are needed. Exit code 1: a line was answered otherwise.",
+                     "(bit patterns in hexadecimal, separated by blanks) and expected are needed. Exit code 1: a line was answered otherwise; with "
+                     "--device: the GPU answers otherwise than a row that rests on captured data.",
                      ""));
   return [arguments](const Invocation& call) { return tensor_core_command(*arguments, call); };
 }

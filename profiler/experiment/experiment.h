@@ -12,6 +12,7 @@ namespace ulpscope::profiler {
 
 struct DataSettings {
   std::vector<std::string> paths;  ///< files and folders; relative to the current folder, or absolute
+  bool random = false;             ///< instead of a text: tokens drawn from the model's vocabulary
   std::string features;            ///< .npy or IDX: [examples, …]; instead of a text
   std::string labels;              ///< .npy or IDX: [examples] or [examples, …]
   double scale = 1.0;              ///< of the features,

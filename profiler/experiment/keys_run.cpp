@@ -20,6 +20,16 @@ Key path_key() {
   return key;
 }
 
+/// Said where it is on.
+Key random_key() {
+  Key key = flag_key("data.random", "instead of a text: tokens drawn from the model's vocabulary, for times", [](Experiment& e) { return &e.data.random; });
+  key.get = [](const Experiment& e) -> std::optional<KeyValue> {
+    if (!e.data.random) return std::nullopt;
+    return KeyValue(true);
+  };
+  return key;
+}
+
 /// A path that may be missing.
 Key file_key(std::string name, std::string doc, std::string DataSettings::*member) {
   Key key = text_key(std::move(name), std::move(doc), {}, [member](Experiment& e) { return &(e.data.*member); });
@@ -103,6 +113,7 @@ Key output_key() {
 std::vector<Key> data_and_run_keys() {
   return {
       path_key(),
+      random_key(),
       also(file_key("data.features", "features instead of a text: .npy, or IDX (gzip too), [examples, ...]", &DataSettings::features),
            {"x", "images", "inputs"}),
       also(file_key("data.labels", "of the features: .npy or IDX, [examples] or [examples, ...]", &DataSettings::labels),

@@ -59,14 +59,27 @@ std::unique_ptr<engine::Dataset> load_examples(Experiment& experiment) {
   return data;
 }
 
+/// Tokens of the model's vocabulary, in windows as of a text.
+std::unique_ptr<engine::Dataset> draw_tokens(const Experiment& experiment) {
+  if (!experiment.data.paths.empty() || !experiment.data.features.empty())
+    throw UsageError("data.random and data.path or data.features are both given: train on a text, on features or on random tokens");
+  std::int64_t vocabulary = 0;
+  std::visit([&](const auto& config) {
+    if constexpr (requires { config.vocabulary; }) vocabulary = config.vocabulary;
+  }, experiment.model);
+  if (vocabulary == 0) throw UsageError("data.random: this model reads no tokens of a vocabulary; gpt, llama, encoder and mlp do");
+  return engine::random_tokens(vocabulary, engine::text_options(experiment.model, experiment.data.held_out));
+}
+
 }  // namespace
 
 std::unique_ptr<engine::Dataset> load_data(Experiment& experiment) {
   if (makes_own_data(experiment)) {
-    if (!experiment.data.paths.empty() || !experiment.data.features.empty())
-      throw UsageError("data.path and data.features do not go with inputs that have values: leave one of them out");
+    if (!experiment.data.paths.empty() || !experiment.data.features.empty() || experiment.data.random)
+      throw UsageError("data.path, data.features and data.random do not go with inputs that have values: leave one of them out");
     return engine::make_graph_data(std::get<engine::GraphConfig>(experiment.model));
   }
+  if (experiment.data.random) return draw_tokens(experiment);
   if (!experiment.data.features.empty()) return load_examples(experiment);
   if (!experiment.data.labels.empty()) throw UsageError("data.labels is given, but no data.features");
   if (experiment.data.paths.empty())

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "kernels/error.h"
+#include "reports/hardware/support.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -72,10 +73,16 @@ const char* name(HowItRuns how) {
 }
 
 HowItRuns on_gpu(const engine::Mode& mode, int major, int minor) {
-  const int capability = major * 10 + minor;
-  if (mode.lower == Format::bf16 && capability < 80) return HowItRuns::emulated;
-  if (mode.lower == Format::fp16 && capability < 70) return HowItRuns::emulated;
-  if (mode.lower == Format::fp32 && mode.tf32 && capability < 80) return HowItRuns::no_effect;
+  using reports::Support;
+  const reports::Gpu gpu{.capability = major * 10 + minor};
+  switch (reports::how_it_runs(gpu, mode.name).support) {
+    case Support::emulated:
+    case Support::absent: return HowItRuns::emulated;
+    case Support::no_effect: return HowItRuns::no_effect;
+    case Support::native:
+    case Support::no_gain:
+    case Support::unknown: break;  // fp16 of 7.5: its parts without matrix units are not told apart by capability
+  }
   return HowItRuns::native;
 }
 

@@ -28,7 +28,7 @@ std::vector<std::string> why_no_gpu(const GpuSearch& gpus, const CudaModuleState
 /// Throws UsageError for a GPU that cannot be used, with the reasons.
 std::unique_ptr<Device> make_device(const std::string& which, int threads);
 
-/// How a mode is carried out by a GPU of this compute capability (NUMERICS 5).
+/// How a mode is carried out by a GPU of this compute capability: by the rules of reports/hardware/support.h.
 enum class HowItRuns : std::uint8_t {
   native,      ///< its products are the hardware's: tensor cores for fp16 from 7.0, for bf16 and tf32 from 8.0
   no_effect,   ///< tf32 below 8.0: the same as fp32

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "kernels/error.h"
+#include "profiler/experiment/interrupt.h"
 #include "profiler/experiment/machine.h"
 #include "reports/run_file/writer.h"
 
@@ -22,6 +23,27 @@ reports::ExperimentRecord experiment_record(const ImportJob& job) {
           .producer_commit = program_commit(),
           .created = utc_now()};
 }
+
+/// A run file under another name until it is whole: whatever ends an import leaves what was there before as it was.
+class PartFile {
+ public:
+  explicit PartFile(const std::string& path) : path_(path), part_(path + ".part") {}
+  ~PartFile() {
+    std::error_code error;
+    for (const char* of : {"", "-wal", "-shm", "-journal"}) std::filesystem::remove(part_ + of, error);
+  }
+  PartFile(const PartFile&) = delete;
+  PartFile& operator=(const PartFile&) = delete;
+  const std::string& path() const { return part_; }
+  void keep() const {
+    std::error_code error;
+    std::filesystem::rename(part_, path_, error);
+    if (error) throw UsageError(fmt::format("{} cannot be put in place: {}", path_, error.message()));
+  }
+
+ private:
+  std::string path_, part_;
+};
 
 /// What was asked for and would do nothing.
 void refuse_idle_options(ImportFormat format, const ImportJob& job) {
@@ -61,15 +83,23 @@ std::vector<std::string> import_recording(const ImportJob& job) {
     Input input(job.as.file);
     read = read_recording(input, job);
   }
-  reports::RunFileWriter writer(job.output, {.overwrite = job.force, .first = {experiment_record(job), read.run}, .rewind = {}});
-  std::size_t pushed = 0;
-  const auto push = [&](reports::Record row) {
-    writer.push(std::move(row));
-    if (++pushed % between_flushes == 0) writer.flush();
-  };
-  for (reports::Record& row : read.rows) push(std::move(row));
-  if (read.more) read.more(push);
-  writer.close();
+  const PartFile part(job.output);
+  {
+    const Interrupt interrupt;
+    reports::RunFileWriter writer(part.path(), {.overwrite = true, .first = {experiment_record(job), read.run}, .rewind = {}});
+    std::size_t pushed = 0;
+    const auto push = [&](reports::Record row) {
+      writer.push(std::move(row));
+      if (++pushed % between_flushes != 0) return;
+      writer.flush();
+      if (Interrupt::requested()) throw Interrupted();
+    };
+    for (reports::Record& row : read.rows) push(std::move(row));
+    if (read.more) read.more(push);
+    writer.close();
+    if (Interrupt::requested()) throw Interrupted();
+  }
+  part.keep();
   return std::move(read.words);
 }
 

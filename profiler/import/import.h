@@ -31,7 +31,8 @@ struct ImportJob {
 /// By its first bytes. Throws UsageError for what is none of them.
 ImportFormat recognise(Input& input, const LogOptions& options);
 
-/// Reads all of it before anything is written. What comes back are lines for people: what was read, what was not.
+/// Reads all of it before anything is written, and writes OUTPUT.part, which takes the name of the output once it is whole. What comes back
+/// are lines for people: what was read, what was not. Throws Interrupted after Ctrl-C, and what was there before is as it was.
 std::vector<std::string> import_recording(const ImportJob& job);
 
 /// The reading alone; input: of job.as.file.

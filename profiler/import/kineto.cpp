@@ -118,15 +118,14 @@ class Kineto final : public JsonListener {
       trace_.ranges.push_back({*start, *start + *duration, thread(object), trace_.names.id(name->text), kind.starts_with("gpu"), -1});
       return;
     }
-    TraceWork work{.start = *start, .duration = *duration, .name = trace_.names.id(name->text), .kind = kernel ? WorkKind::kernel : copy ? WorkKind::copy : WorkKind::set};
-    work.correlation = whole<std::int64_t>(object.find("args.correlation"), -1);
-    work.stream = whole<std::int32_t>(object.find("args.stream"), 0);
-    work.device = whole<std::int32_t>(object.find("args.device"), 0);
-    work.bytes = whole<std::int64_t>(object.find("args.bytes"), -1);
-    work.registers = whole<std::int32_t>(object.find("args.registers per thread"), -1);
-    three(object.find("args.grid"), work.grid);
-    three(object.find("args.block"), work.block);
-    trace_.work.push_back(work);
+    WorkShape shape{.name = trace_.names.id(name->text), .kind = kernel ? WorkKind::kernel : copy ? WorkKind::copy : WorkKind::set};
+    shape.stream = whole<std::int32_t>(object.find("args.stream"), 0);
+    shape.device = whole<std::int32_t>(object.find("args.device"), 0);
+    shape.bytes = whole<std::int64_t>(object.find("args.bytes"), -1);
+    shape.registers = whole<std::int32_t>(object.find("args.registers per thread"), -1);
+    three(object.find("args.grid"), shape.grid);
+    three(object.find("args.block"), shape.block);
+    trace_.work.push_back({.start = *start, .duration = *duration, .correlation = whole<std::int64_t>(object.find("args.correlation"), -1), .shape = trace_.shapes.id(shape)});
   }
 
   /// A number, or a text that holds one ("stream 7").

@@ -131,6 +131,16 @@ SkipSource find_skips(Steps& steps) {
   return infer_skips(steps) ? SkipSource::inferred : SkipSource::unknown;
 }
 
+bool changes_its_scale(const Steps& steps) {
+  reports::Number first;
+  for (const auto& [iteration, row] : steps.by_iteration)
+    for (const reports::Number& scale : {row.loss_scale, row.next_scale}) {
+      if (scale && first && *scale != *first) return true;
+      if (scale) first = scale;
+    }
+  return false;
+}
+
 void add_events(std::vector<reports::Record>& rows, std::int64_t iteration, const LogRow& row, const LogRow* next, SkipSource source) {
   const Provenance provenance = source == SkipSource::inferred ? Provenance::inferred : Provenance::counted;
   if (row.skipped.value_or(false)) rows.push_back(reports::EventRecord{.run = run_id, .step = iteration, .kind = reports::event_kind::skip, .provenance = provenance});
@@ -218,7 +228,8 @@ ImportedRun run_of_log(const TrainingLog& log, const LogOptions& options, const 
   const std::int64_t zeros = log.hides_losses ? uncover_losses(steps) : 0;
 
   ImportedRun out{.run = imported_run_record(as), .rows = {}, .words = {}, .more = {}};
-  const bool scaled = std::any_of(steps.by_iteration.begin(), steps.by_iteration.end(), [](const auto& s) { return s.second.loss_scale.has_value(); });
+  // A scale that is 1 in every row scales nothing: Megatron says it of bf16 and fp32, too.
+  const bool scaled = std::any_of(steps.by_iteration.begin(), steps.by_iteration.end(), [](const auto& s) { return s.second.loss_scale.value_or(1.0) != 1.0; });
   if (as.mode.empty() && scaled) out.run.mode = "fp16";
   const std::int64_t last = steps.by_iteration.empty() ? -1 : steps.by_iteration.rbegin()->first;
   const bool dense = steps.numbered && std::ssize(steps.by_iteration) == last + 1;
@@ -229,7 +240,8 @@ ImportedRun run_of_log(const TrainingLog& log, const LogOptions& options, const 
     out.run.message = fmt::format("the log ends after {} of {} planned steps", *log.reached, *log.planned);
   }
   // A log without a loss scale does not say that there was none.
-  out.run.loss_scaling = scaled && log.format.find("DeepSpeed") != std::string::npos ? "dynamic:deepspeed" : "unknown";
+  const auto of = [&](const char* program) { return scaled && log.format.find(program) != std::string::npos; };
+  out.run.loss_scaling = of("DeepSpeed") ? "dynamic:deepspeed" : of("Megatron") && changes_its_scale(steps) ? "dynamic:megatron" : "unknown";
   out.run.attributes_json = reports::attributes_with({.format = log.format,
                                                       .file = as.file,
                                                       .mode_from = !as.mode.empty() ? "given" : scaled ? "inferred" : "unknown",

@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "kernels/error.h"
-#include "profiler/import/trace.h"
+#include "profiler/import/trace_launches.h"
 #include "reports/run_file/sqlite.h"
 
 namespace ulpscope::profiler {
@@ -116,11 +116,11 @@ class Nsight {
     kernels();
     transfers("CUPTI_ACTIVITY_KIND_MEMCPY", WorkKind::copy);
     transfers("CUPTI_ACTIVITY_KIND_MEMSET", WorkKind::set);
-    std::vector<std::int64_t> correlations;
-    correlations.reserve(trace_.work.size());
-    for (const TraceWork& work : trace_.work) correlations.push_back(work.correlation);
-    std::sort(correlations.begin(), correlations.end());
-    for (const char* table : {"CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_DRIVER"}) launches(table, correlations);
+    {
+      LaunchMatcher matcher(trace_);
+      for (const char* table : {"CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_DRIVER"}) launches(table, matcher);
+      matcher.finish();
+    }
     if (!has("CUPTI_ACTIVITY_KIND_RUNTIME") && !has("CUPTI_ACTIVITY_KIND_DRIVER")) trace_.missing.emplace_back("CUPTI_ACTIVITY_KIND_RUNTIME: which call launched a kernel is unknown");
     ranges();
     rest();
@@ -243,7 +243,7 @@ class Nsight {
   }
 
   /// Start, end, device, stream, correlation, process: what every piece of work has. False: it was left out.
-  bool common(const std::string& table, const Rows& row, TraceWork& work) {
+  bool common(const std::string& table, const Rows& row, TraceWork& work, WorkShape& shape) {
     const auto start = row.whole(0), end = row.whole(1);
     if (!start || !end) {
       broken(table, row.row(), fmt::format("{} is no whole number", start ? "end" : "start"));
@@ -256,10 +256,10 @@ class Nsight {
     }
     work.start = *start;
     work.duration = *duration;
-    work.device = small(row.whole(2), 0);
-    work.stream = small(row.whole(3), 0);
+    shape.device = small(row.whole(2), 0);
+    shape.stream = small(row.whole(3), 0);
     work.correlation = row.whole(4).value_or(-1);
-    work.process = process_of(row.whole(5));
+    shape.process = process_of(row.whole(5));
     return true;
   }
 
@@ -273,20 +273,22 @@ class Nsight {
     }
     while (list->step()) {
       TraceWork work;
-      if (!common(kernel_table, *list, work)) continue;
+      WorkShape shape;
+      if (!common(kernel_table, *list, work, shape)) continue;
       const auto named = name(*list, 6, 7);
       if (!named) {
         broken(kernel_table, list->row(), "its name is not in StringIds");
         continue;
       }
-      work.name = *named;
-      work.registers = small(list->whole(8), -1);
-      work.static_shared = small(list->whole(9), -1);
-      work.dynamic_shared = small(list->whole(10), -1);
+      shape.name = *named;
+      shape.registers = small(list->whole(8), -1);
+      shape.static_shared = small(list->whole(9), -1);
+      shape.dynamic_shared = small(list->whole(10), -1);
       for (std::size_t i = 0; i < 3; ++i) {
-        work.grid[i] = small(list->whole(11 + i), 0);
-        work.block[i] = small(list->whole(14 + i), 0);
+        shape.grid[i] = small(list->whole(11 + i), 0);
+        shape.block[i] = small(list->whole(14 + i), 0);
       }
+      work.shape = trace_.shapes.id(shape);
       trace_.work.push_back(work);
     }
   }
@@ -307,22 +309,23 @@ class Nsight {
     const auto list = rows(table, {"start", "end"}, {"deviceId", "streamId", "correlationId", "globalPid", "bytes", kind == WorkKind::copy ? "copyKind" : "memKind"});
     if (!list) return;
     while (list->step()) {
-      TraceWork work{.kind = kind};
-      if (!common(table, *list, work)) continue;
-      work.bytes = list->whole(6).value_or(-1);
-      work.name = trace_.names.id(kind == WorkKind::copy ? copy_name(list->whole(7)) : "Memset");
+      TraceWork work;
+      WorkShape shape{.kind = kind};
+      if (!common(table, *list, work, shape)) continue;
+      shape.bytes = list->whole(6).value_or(-1);
+      shape.name = trace_.names.id(kind == WorkKind::copy ? copy_name(list->whole(7)) : "Memset");
+      work.shape = trace_.shapes.id(shape);
       trace_.work.push_back(work);
     }
   }
 
-  /// Of the calls those alone whose correlation some work has: most launch nothing.
-  void launches(const std::string& table, const std::vector<std::int64_t>& correlations) {
+  void launches(const std::string& table, LaunchMatcher& matcher) {
     const auto list = rows(table, {"start", "correlationId"}, {"globalTid"});
     if (!list) return;
     while (list->step()) {
       const auto start = list->whole(0), correlation = list->whole(1);
       if (!start || !correlation) broken(table, list->row(), "start or correlationId is no whole number");
-      else if (std::binary_search(correlations.begin(), correlations.end(), *correlation)) trace_.launches.push_back({*correlation, *start, list->whole(2).value_or(0), process_of(list->whole(2))});
+      else matcher.offer({*correlation, *start, list->whole(2).value_or(0), process_of(list->whole(2))});
     }
   }
 

@@ -4,13 +4,15 @@
 //   [deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, but hysteresis is 2. Reducing hysteresis to 1
 //   [deepspeed] fp16 dynamic loss scale overflow! Rank 0 Skipping step. Attempted loss scale: 65536, reducing to 32768.0
 //   Current loss scale already at minimum - cannot decrease scale anymore. Exiting run.
-// They stand anywhere in a line: progress bars are printed between them.
+// They stand anywhere in a line: progress bars are printed between them. Lines of Megatron-LM: megatron.h.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
 
 #include "kernels/error.h"
+#include "profiler/import/megatron.h"
 #include "profiler/import/training_log.h"
 
 namespace ulpscope::profiler {
@@ -68,21 +70,30 @@ bool parse_dictionary(std::string_view text, JsonObject& object) {
 
 class Printed {
  public:
-  Printed(Input& input, const LogOptions& options) : input_(input), columns_(options) { log_.format = "printed log"; }
+  Printed(Input& input, const LogOptions& options) : input_(input), columns_(options), megatron_(columns_) { log_.format = "printed log"; }
 
   TrainingLog read() {
     std::string line;
-    while (input_.line(line)) {
+    bool whole = true;
+    while (input_.line(line, &whole)) {
       if (line.find_first_not_of(" \t") == std::string::npos) continue;
+      if (!whole && is_megatron_line(line) && line[line.find_last_not_of(" \t")] != '|') {
+        log_.cut_off = true;
+        break;
+      }
+      if (megatron_.take(line, input_.line_number(), fmt::format("{}: line {}", input_.name(), input_.line_number()), seen_, log_)) continue;
       const bool overflowed = overflow(line), logged = dictionary(line), ended = floor(line);   // a line may hold all of them
       if (!overflowed && !logged && !ended) ++log_.ignored["other lines"];
     }
     if (log_.entries == 0)
-      throw UsageError(fmt::format("{}: nothing in it is a training log that is known ({} lines read): neither {{'loss': …}} of Hugging Face's Trainer nor an OVERFLOW line of DeepSpeed; "
+      throw UsageError(fmt::format("{}: nothing in it is a training log that is known ({} lines read): neither {{'loss': …}} of Hugging Face's Trainer, nor an OVERFLOW line of DeepSpeed, nor an iteration of Megatron; "
                                    "--format says otherwise", input_.name(), input_.line_number()));
-    std::string of = dictionaries_ > 0 ? "Hugging Face's Trainer" : "";
-    if (overflows_ > 0) of += of.empty() ? "DeepSpeed" : " and DeepSpeed";
-    log_.format = fmt::format("printed log of {}", of.empty() ? "DeepSpeed" : of);
+    megatron_.finish(log_);
+    std::vector<std::string> of;
+    if (dictionaries_ > 0) of.emplace_back("Hugging Face's Trainer");
+    if (megatron_.any()) of.emplace_back("Megatron-LM");
+    if (overflows_ > 0 || of.empty()) of.emplace_back("DeepSpeed");
+    log_.format = fmt::format("printed log of {}", fmt::join(of, " and "));
     log_.hides_losses = dictionaries_ > 0;
     for (const auto& [column, given] : columns_.mapping())
       if (!seen_.contains(column)) throw UsageError(fmt::format("--column {}={}: nothing in {} is called so", name(column), given, input_.name()));
@@ -169,6 +180,7 @@ class Printed {
 
   Input& input_;
   LogColumns columns_;
+  MegatronLines megatron_;
   TrainingLog log_;
   JsonObject object_;
   std::set<LogColumn> seen_;

@@ -8,6 +8,7 @@
 #include "kernels/error.h"
 #include "kernels/nearest.h"
 #include "profiler/import/import.h"
+#include "profiler/import/megatron.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -108,7 +109,7 @@ ImportFormat recognise(Input& input, const LogOptions& options) {
   if (text[0] == '{' || text[0] == '[')
     if (const auto json = recognise_json(text)) return *json;
   const std::string_view heading = text.substr(0, text.find_first_of("\r\n"));
-  const bool dictionary = heading.find("{'") != std::string_view::npos || heading.find("Skipping step") != std::string_view::npos;
+  const bool dictionary = heading.find("{'") != std::string_view::npos || heading.find("Skipping step") != std::string_view::npos || is_megatron_line(heading);
   std::string_view row = text.substr(heading.size());
   row.remove_prefix(std::min(row.find_first_not_of("\r\n"), row.size()));
   row = row.substr(0, row.find_first_of("\r\n"));

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "kernels/error.h"
+#include "profiler/import/trace_launches.h"
 #include "profiler/import/trace_steps.h"
 #include "reports/analysis/kernel_precision.h"
 
@@ -42,8 +43,9 @@ void add_host(const std::vector<const TraceRange*>& ranges, std::map<std::uint32
   }
 }
 
-/// What was launched within the ranges of each name. Nested ranges both have it; a name within itself has it once.
-std::map<std::uint32_t, RangeSum> sum_ranges(const Trace& trace, const Launches& launches, const std::string& step_prefix) {
+/// What was launched within the ranges of each name. Nested ranges both have it; a name within itself has it once. Sorts the work by thread
+/// and moment of its launch: copies of millions would not do.
+std::map<std::uint32_t, RangeSum> sum_ranges(Trace& trace, const std::string& step_prefix) {
   std::map<std::uint32_t, RangeSum> sums;
   std::map<std::int64_t, std::vector<const TraceRange*>> by_thread;
   for (const TraceRange& range : trace.ranges) {
@@ -53,19 +55,19 @@ std::map<std::uint32_t, RangeSum> sum_ranges(const Trace& trace, const Launches&
     sum.first = std::min(sum.first, range.start);
     by_thread[range.thread].push_back(&range);
   }
-  std::map<std::int64_t, std::vector<std::pair<std::int64_t, std::int64_t>>> work;   // by thread: when launched, how long it ran
-  for (const TraceWork& w : trace.work)
-    if (const TraceLaunch* launch = launches.find(w); launch != nullptr && by_thread.contains(launch->thread)) work[launch->thread].emplace_back(launch->at, w.duration);
+  if (by_thread.empty()) return sums;
+  const auto thread_of = [&](const TraceWork& w) { return trace.callers[w.caller].thread; };
+  const auto launched = std::partition(trace.work.begin(), trace.work.end(), [](const TraceWork& w) { return w.launched(); });
+  std::sort(trace.work.begin(), launched, [&](const TraceWork& a, const TraceWork& b) { return std::tuple(thread_of(a), a.launched_at, a.duration) < std::tuple(thread_of(b), b.launched_at, b.duration); });
   for (auto& [thread, ranges] : by_thread) {
     std::stable_sort(ranges.begin(), ranges.end(), [](const TraceRange* a, const TraceRange* b) { return std::pair(a->start, -a->end) < std::pair(b->start, -b->end); });
     add_host(ranges, sums);
-    auto& list = work[thread];
-    std::sort(list.begin(), list.end());
     std::vector<const TraceRange*> open;
     std::size_t next = 0;
-    for (const auto& [moment, duration] : list) {
+    for (auto one = std::lower_bound(trace.work.begin(), launched, thread, [&](const TraceWork& w, std::int64_t t) { return thread_of(w) < t; }); one != launched && thread_of(*one) == thread; ++one) {
+      const std::int64_t moment = one->launched_at, duration = one->duration;
       while (next < ranges.size() && ranges[next]->start <= moment) open.push_back(ranges[next++]);
-      std::erase_if(open, [m = moment](const TraceRange* range) { return range->end <= m; });
+      std::erase_if(open, [&](const TraceRange* range) { return range->end <= moment; });
       std::set<std::uint32_t> names;
       for (const TraceRange* range : open)
         if (names.insert(range->name).second) {
@@ -77,39 +79,12 @@ std::map<std::uint32_t, RangeSum> sum_ranges(const Trace& trace, const Launches&
   return sums;
 }
 
-/// What is the run's, and what was taken out as it is not.
-struct Kept {
-  std::int64_t device = 0;
-  std::int32_t process = -1;
-  std::int64_t elsewhere = 0, others_work = 0, others_ranges = 0;   ///< on other devices; of other processes
-};
-
-/// The process and device with the most kernels, of as many the one with the most time.
-Kept keep_one(Trace& trace) {
-  std::map<std::pair<std::int32_t, std::int32_t>, std::pair<std::int64_t, std::int64_t>> amounts;
-  for (const TraceWork& work : trace.work) {
-    auto& [kernels, time] = amounts[{work.process, work.device}];
-    kernels += work.kind == WorkKind::kernel ? 1 : 0;
-    time = plus(time, work.duration);
-  }
-  const auto most = std::max_element(amounts.begin(), amounts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  Kept kept;
-  kept.device = trace.devices.empty() ? 0 : trace.devices.front().id;
-  if (most != amounts.end()) std::tie(kept.process, kept.device) = most->first;
-  const auto other = [&](std::int32_t process) { return kept.process >= 0 && process >= 0 && process != kept.process; };
-  kept.others_work = static_cast<std::int64_t>(std::erase_if(trace.work, [&](const TraceWork& work) { return other(work.process); }));
-  kept.elsewhere = static_cast<std::int64_t>(std::erase_if(trace.work, [&](const TraceWork& work) { return work.device != kept.device; }));
-  kept.others_ranges = static_cast<std::int64_t>(std::erase_if(trace.ranges, [&](const TraceRange& range) { return other(range.process); }));
-  std::erase_if(trace.launches, [&](const TraceLaunch& launch) { return other(launch.process); });
-  return kept;
-}
-
 void remark(ImportedRun& out, const char* kind, const std::string& subject, reports::Count count, const std::string& detail) {
   out.rows.push_back(reports::CompletenessRecord{.run = run_id, .kind = kind, .subject = subject, .count = count, .detail = detail});
   out.words.push_back(count ? fmt::format("{}: {}{}", subject, *count, detail.empty() ? "" : " (" + detail + ")") : fmt::format("{}: {}", subject, detail));
 }
 
-std::string kernel_name(const Trace& trace, const TraceWork& work) {
+std::string kernel_name(const Trace& trace, const WorkShape& work) {
   const std::string& name = trace.names[work.name];
   if (work.kind == WorkKind::kernel) return name;
   const char* what = work.kind == WorkKind::copy ? "memcpy" : "memset";
@@ -126,10 +101,9 @@ struct StepCounts {
 };
 
 /// Which step a piece of work belongs to; -1: none.
-std::int64_t step_of(const TraceWork& work, const std::vector<Step>& steps, const OnDevice& on_device, const Launches& launches, StepCounts& counts) {
-  const TraceLaunch* launch = launches.find(work);
-  if (launch != nullptr) {
-    const Step* step = at(steps, launch->at);
+std::int64_t step_of(const TraceWork& work, const std::vector<Step>& steps, const OnDevice& on_device, StepCounts& counts) {
+  if (work.launched()) {
+    const Step* step = at(steps, work.launched_at);
     (step != nullptr ? counts.by_launch : counts.none) += 1;
     return step != nullptr ? step->iteration : -1;
   }
@@ -173,7 +147,7 @@ void add_ranges(const Trace& trace, const std::map<std::uint32_t, RangeSum>& sum
 }
 
 /// Processes may call different GPUs the same. Null: it is unknown which one it was.
-const TraceDevice* device_of(const Trace& trace, const Kept& kept) {
+const TraceDevice* device_of(const Trace& trace, const TraceKept& kept) {
   const std::int64_t pid = kept.process < 0 ? -1 : kept.process & 0xffffff;
   const TraceDevice* any = nullptr;
   bool one = true;
@@ -186,7 +160,7 @@ const TraceDevice* device_of(const Trace& trace, const Kept& kept) {
   return one ? any : nullptr;
 }
 
-void add_device(const Trace& trace, const Kept& kept, ImportedRun& out) {
+void add_device(const Trace& trace, const TraceKept& kept, ImportedRun& out) {
   const TraceDevice* found = device_of(trace, kept);
   out.run.device_kind = "cuda";
   if (found == nullptr) return;
@@ -203,8 +177,9 @@ std::string precision_words(const Trace& trace) {
   std::vector<std::int64_t> by_name(trace.names.size());
   std::int64_t all = 0;
   for (const TraceWork& work : trace.work) {
-    if (work.kind != WorkKind::kernel) continue;
-    by_name[work.name] = plus(by_name[work.name], work.duration);
+    const WorkShape& shape = trace.of(work);
+    if (shape.kind != WorkKind::kernel) continue;
+    by_name[shape.name] = plus(by_name[shape.name], work.duration);
     all = plus(all, work.duration);
   }
   std::map<std::string, std::int64_t> by_format;
@@ -222,7 +197,7 @@ std::string precision_words(const Trace& trace) {
   return words;
 }
 
-void add_remarks(const Trace& trace, const std::vector<Step>& steps, const StepCounts& counts, const Kept& kept, ImportedRun& out) {
+void add_remarks(const Trace& trace, const std::vector<Step>& steps, const StepCounts& counts, const TraceKept& kept, ImportedRun& out) {
   if (steps.empty()) remark(out, "note", "steps of the trace", {}, "none are marked (ProfilerStep#N, or --step-range NAME): kernels have no step");
   if (!steps.empty() && counts.none > 0) remark(out, "note", "kernel trace: of no step", counts.none, "kernels, copies and sets that were launched outside of every step");
   if (counts.by_time > 0 && !steps.empty()) remark(out, "note", "kernel trace: step inferred", counts.by_time, "no call that launched them is known: they are of the step that was under way");
@@ -240,20 +215,35 @@ void add_remarks(const Trace& trace, const std::vector<Step>& steps, const StepC
 }
 
 /// Work in the order of time, as rows of the table kernel.
-std::function<void(const ImportedRun::Push&)> kernel_rows(std::shared_ptr<Trace> trace, std::shared_ptr<std::vector<std::int64_t>> of_step, std::int64_t begin) {
-  return [trace, of_step, begin](const ImportedRun::Push& push) {
-    for (std::size_t i = 0; i < trace->work.size(); ++i) {
-      const TraceWork& w = trace->work[i];
-      reports::KernelRecord row{.run = run_id, .correlation = std::max<std::int64_t>(w.correlation, 0), .stream = w.stream, .name = kernel_name(*trace, w), .start_ns = w.start - begin, .duration_ns = w.duration};
-      if ((*of_step)[i] >= 0) row.step = (*of_step)[i];
-      std::copy(w.grid.begin(), w.grid.end(), row.grid.begin());
-      std::copy(w.block.begin(), w.block.end(), row.block.begin());
-      row.registers = known(w.registers);
-      row.static_shared_bytes = known(w.static_shared);
-      row.dynamic_shared_bytes = known(w.dynamic_shared);
+std::function<void(const ImportedRun::Push&)> kernel_rows(std::shared_ptr<Trace> trace, std::vector<Step> steps, std::int64_t begin) {
+  return [trace, steps, begin](const ImportedRun::Push& push) {
+    const OnDevice on_device(steps);
+    StepCounts counts;
+    for (const TraceWork& w : trace->work) {
+      const WorkShape& shape = trace->of(w);
+      reports::KernelRecord row{.run = run_id, .correlation = std::max<std::int64_t>(w.correlation, 0), .stream = shape.stream, .name = kernel_name(*trace, shape), .start_ns = w.start - begin, .duration_ns = w.duration};
+      if (const std::int64_t step = step_of(w, steps, on_device, counts); step >= 0) row.step = step;
+      std::copy(shape.grid.begin(), shape.grid.end(), row.grid.begin());
+      std::copy(shape.block.begin(), shape.block.end(), row.block.begin());
+      row.registers = known(shape.registers);
+      row.static_shared_bytes = known(shape.static_shared);
+      row.dynamic_shared_bytes = known(shape.dynamic_shared);
       push(std::move(row));
     }
   };
+}
+
+/// The work that is the run's, each with the call that launched it.
+const TraceKept& match_launches(Trace& trace) {
+  keep_one(trace);
+  if (!trace.launches.empty()) {
+    LaunchMatcher matcher(trace);
+    for (const TraceLaunch& launch : trace.launches) matcher.offer(launch);
+    matcher.finish();
+    trace.launches = {};
+  }
+  trace.kept->others_ranges = static_cast<std::int64_t>(std::erase_if(trace.ranges, [&](const TraceRange& range) { return trace.kept->other(range.process); }));
+  return *trace.kept;
 }
 
 }  // namespace
@@ -267,26 +257,25 @@ std::uint32_t Names::id(std::string_view name) {
 ImportedRun run_of_trace(Trace given, const TraceOptions& options, const ImportedAs& as) {
   auto trace = std::make_shared<Trace>(std::move(given));
   ImportedRun out{.run = imported_run_record(as), .rows = {}, .words = {}, .more = {}};
-  const Kept kept = keep_one(*trace);
+  const TraceKept kept = match_launches(*trace);
   const std::string prefix = options.step_range.empty() ? "ProfilerStep#" : options.step_range;
   const std::vector<Step> steps = find_steps(*trace, prefix);
   if (!options.step_range.empty() && steps.empty()) throw UsageError(fmt::format("--step-range {}: no range in {} begins so", options.step_range, as.file));
-  std::sort(trace->work.begin(), trace->work.end(), [](const TraceWork& a, const TraceWork& b) { return std::pair(a.start, a.correlation) < std::pair(b.start, b.correlation); });
-  const Launches launches(std::move(trace->launches));
   const OnDevice on_device(steps);
-  const auto sums = sum_ranges(*trace, launches, prefix);
+  const auto sums = sum_ranges(*trace, prefix);
+  std::sort(trace->work.begin(), trace->work.end(), [](const TraceWork& a, const TraceWork& b) { return std::pair(a.start, a.correlation) < std::pair(b.start, b.correlation); });
   StepCounts counts;
-  auto of_step = std::make_shared<std::vector<std::int64_t>>();
-  of_step->reserve(trace->work.size());
   std::array<std::int64_t, 3> kinds{};
   std::int64_t moved = 0;
   for (const TraceWork& work : trace->work) {
-    of_step->push_back(step_of(work, steps, on_device, launches, counts));
-    ++kinds[static_cast<std::size_t>(work.kind)];
-    moved = plus(moved, std::max<std::int64_t>(work.bytes, 0));
+    step_of(work, steps, on_device, counts);
+    const WorkShape& shape = trace->of(work);
+    ++kinds[static_cast<std::size_t>(shape.kind)];
+    moved = plus(moved, std::max<std::int64_t>(shape.bytes, 0));
   }
   out.run.attributes_json = reports::attributes_with({.trace = true, .format = trace->format, .file = as.file, .mode_from = as.mode.empty() ? "unknown" : "given"});
   out.run.time_provenance = reports::Provenance::measured;
+  out.run.loss_scaling = "unknown";
   add_device(*trace, kept, out);
   out.words.push_back(fmt::format("{}: {}, {}, {}, {}", trace->format, counted(kinds[0], "kernel"), kinds[1] == 1 ? "1 copy" : fmt::format("{} copies", kinds[1]), counted(kinds[2], "set") + " of memory",
                                   counted(std::ssize(steps), "step")));
@@ -297,7 +286,7 @@ ImportedRun run_of_trace(Trace given, const TraceOptions& options, const Importe
   if (moved > 0) remark(out, "note", "kernel trace: bytes copied", moved, "");
   if (const std::string words = precision_words(*trace); !words.empty()) remark(out, "note", "kernel time by format", {}, words + " [inferred from kernels' names]");
   add_remarks(*trace, steps, counts, kept, out);
-  if (!trace->work.empty()) out.more = kernel_rows(trace, of_step, begin_of(*trace, steps));
+  if (!trace->work.empty()) out.more = kernel_rows(trace, steps, begin_of(*trace, steps));
   return out;
 }
 

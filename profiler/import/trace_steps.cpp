@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <set>
-#include <tuple>
 #include <unordered_map>
 
 namespace ulpscope::profiler {
@@ -77,29 +76,6 @@ const Step* OnDevice::find(std::int64_t moment) const {
   const auto after = std::upper_bound(list_.begin(), list_.end(), moment, [](std::int64_t m, const Part& p) { return m < p.start; });
   // Of those that begin at the same moment all but the last are empty.
   return after != list_.begin() && moment < std::prev(after)->end ? std::prev(after)->step : nullptr;
-}
-
-Launches::Launches(std::vector<TraceLaunch> list) : list_(std::move(list)) {
-  std::sort(list_.begin(), list_.end(), [](const TraceLaunch& a, const TraceLaunch& b) { return std::tie(a.correlation, a.process, a.at) < std::tie(b.correlation, b.process, b.at); });
-}
-
-const TraceLaunch* Launches::find(const TraceWork& work) const {
-  if (work.correlation < 0) return nullptr;
-  if (work.process >= 0) {
-    if (const TraceLaunch* own = first(work.correlation, work.process)) return own;
-    return first(work.correlation, -1);
-  }
-  const TraceLaunch* any = first(work.correlation, INT32_MIN);
-  return any != nullptr && after(work.correlation, any->process) == after(work.correlation, INT32_MAX) ? any : nullptr;
-}
-
-Launches::Place Launches::after(std::int64_t correlation, std::int32_t process) const {
-  return std::upper_bound(list_.begin(), list_.end(), std::pair(correlation, process), [](const auto& key, const TraceLaunch& l) { return key < std::pair(l.correlation, l.process); });
-}
-
-const TraceLaunch* Launches::first(std::int64_t correlation, std::int32_t process) const {
-  const auto found = std::lower_bound(list_.begin(), list_.end(), std::pair(correlation, process), [](const TraceLaunch& l, const auto& key) { return std::pair(l.correlation, l.process) < key; });
-  return found != list_.end() && found->correlation == correlation && (process == INT32_MIN || found->process == process) ? &*found : nullptr;
 }
 
 }  // namespace ulpscope::profiler

@@ -1,4 +1,4 @@
-// Which step of a trace a moment lies in, and which call launched what.
+// Which step of a trace a moment lies in.
 #pragma once
 
 #include <cstdint>
@@ -37,21 +37,6 @@ class OnDevice {
     const Step* step;
   };
   std::vector<Part> list_;
-};
-
-/// Calls by correlation and process.
-class Launches {
- public:
-  explicit Launches(std::vector<TraceLaunch> list);
-  /// Of several the first call. Null: none is known. Where a process is unknown, the correlation alone says it, unless calls of two processes have it.
-  const TraceLaunch* find(const TraceWork& work) const;
-
- private:
-  using Place = std::vector<TraceLaunch>::const_iterator;
-  Place after(std::int64_t correlation, std::int32_t process) const;
-  /// process INT32_MIN: of whichever.
-  const TraceLaunch* first(std::int64_t correlation, std::int32_t process) const;
-  std::vector<TraceLaunch> list_;
 };
 
 }  // namespace ulpscope::profiler

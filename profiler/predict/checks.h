@@ -17,8 +17,13 @@ void check_optimizer(const PlanFacts& facts, FoundFaults& found);
 void check_sums(const PlanFacts& facts, FoundFaults& found);
 /// Sums that will stand still, or lose a hundredth and more, as the mode makes them of the numbers of the rehearsal.
 void check_stuck_sums(const PlanFacts& facts, FoundFaults& found);
-/// Results (and indices) whose numbers check_stuck_sums asks for.
+/// Results (and indices) whose numbers check_stuck_sums, check_sums and check_norms ask for.
 std::set<std::string> narrow_addends(const engine::StepPlan& plan);
+/// Squares inside norms that overflow or become zero, variances with nothing left in them, running statistics that leave the range.
+/// explained: names of the tensors whose overflows it speaks of.
+void check_norms(const PlanFacts& facts, FoundFaults& found, std::vector<std::string>& explained);
+/// Whether check_norms asks for the numbers that a node reads.
+bool keeps_narrow_squares(const engine::Node& node);
 /// Divisors that become zero in 16 bits.
 void check_divisors(const PlanFacts& facts, FoundFaults& found);
 /// Masks that are added to scores in 16 bits. explained: names of the tensors whose overflows it speaks of.

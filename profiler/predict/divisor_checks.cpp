@@ -1,6 +1,7 @@
 // Divisors that become zero in the format in which the mode stores them: an epsilon, or what training makes of it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -48,6 +49,19 @@ Lost lost_in(const RoundingCounts& range, Format format) {
   return lost;
 }
 
+/// A sum in which everything of a term that training does not make, an epsilon, becomes zero; nothing else was to keep it from being 0.
+bool lost_its_epsilon(const PlanFacts& facts, ValueId sum) {
+  const engine::Value& value = facts.graph().value(sum);
+  if (!value.producer || facts.graph().node(value.producer).op->name != "add") return false;
+  const auto& terms = facts.graph().node(value.producer).inputs;
+  return std::any_of(terms.begin(), terms.end(), [&](ValueId term) {
+    const engine::Value& origin = facts.graph().value(facts.origin(term));
+    const RoundingCounts* const range = facts.range(term);
+    if (origin.producer || origin.role != engine::Role::constant || range == nullptr) return false;
+    return range->greatest_magnitude > 0.0 && range->greatest_magnitude <= info(value.format).flush_threshold;
+  });
+}
+
 bool passes_zero_on(const Node& node) {
   return node.op->name == "cast" || node.op->name == "reshape" || node.op->name == "flatten" || node.op->name == "detach" ||
          node.op->name == "sqrt";
@@ -66,7 +80,7 @@ void check_divisors(const PlanFacts& facts, FoundFaults& found) {
       const RoundingCounts* const range = facts.range(v);
       const Lost lost = is_16bit(value.format) && range != nullptr ? lost_in(*range, value.format) : Lost{};
       if (lost.zero > 0) {
-        const bool brought = !graph.value(facts.origin(v)).producer;  // not made of other numbers: an epsilon
+        const bool brought = !graph.value(facts.origin(v)).producer || lost_its_epsilon(facts, facts.origin(v));  // not made of other numbers: an epsilon
         const bool counts = node.phase != engine::Phase::forward || facts.feeds_loss(node.outputs.front());
         reports::Foreseen f =
             foreseen_at(facts, NodeId{n}, std::string(name(brought ? reports::Kind::epsilon_vanished : reports::Kind::activation_below_range)),

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "engine/graph/operator.h"
+#include "kernels/ops/narrow_sum.h"
 #include "profiler/predict/checks.h"
 #include "reports/analysis/diagnosis/words.h"
 
@@ -147,6 +148,23 @@ void check_epsilon(const PlanFacts& facts, const Updates& u, FoundFaults& found)
   found.push_back(std::move(f));
 }
 
+/// Weights that would not fit their format once they are updated.
+struct Beyond {
+  std::int64_t weights = 0, of = 0;
+  double greatest = 0.0;  ///< magnitude after the update
+};
+
+Foreseen overflowing(const PlanFacts& facts, const Updates& u, const Beyond& beyond) {
+  Foreseen f = foreseen_at(facts, u.nodes.front(), kind(reports::Kind::update_overflowed), Gravity::fatal);
+  f.format = name(u.weights);
+  f.overflow = true;
+  const std::string held = reports::held_against_limit(beyond.greatest, u.weights);
+  f.what = fmt::format("{} of {} will not fit {} once updated at the full rate, {}: {}", beyond.weights, counted(beyond.of, "weight"), name(u.weights),
+                       amount(facts.config().schedule.learning_rate), held);
+  f.facts.push_back(fact("greatest_weight", "greatest weight", beyond.greatest, held, Provenance::projected));
+  return f;
+}
+
 /// The update of a weight in the first step at the full rate: Adam's is about the rate, whatever the gradient.
 void check_updates(const PlanFacts& facts, const Updates& u, FoundFaults& found) {
   const engine::OptimizerConfig& optimizer = facts.config().optimizer;
@@ -155,6 +173,7 @@ void check_updates(const PlanFacts& facts, const Updates& u, FoundFaults& found)
   const double clip = static_cast<double>(facts.rehearsal().result.clip_coefficient);
   const Divisor divisor = u.adamw ? divisor_of(facts, u) : Divisor{};
   std::int64_t all = 0, lost = 0;
+  Beyond beyond;
   double greatest = 0.0;
   std::vector<double> ratios;
   each_weight(facts, [&](double in_fp32, double g) {
@@ -166,11 +185,14 @@ void check_updates(const PlanFacts& facts, const Updates& u, FoundFaults& found)
     const double half = reports::half_ulp_towards(w, step, u.weights);
     ++all;
     ratios.push_back(std::fabs(step) / half);
+    beyond.weights += std::fabs(w - step) >= reports::limit(u.weights) ? 1 : 0;
+    beyond.greatest = std::max(beyond.greatest, std::fabs(w - step));
     // Ties go to even: half an ulp moves a weight whose last digit is odd.
     if (reports::rounded_to(static_cast<double>(static_cast<float>(w) - static_cast<float>(step)), u.weights) != w) return;
     ++lost;
     greatest = std::max(greatest, half);
   });
+  if (beyond.weights > 0) beyond.of = all, found.push_back(overflowing(facts, u, beyond));
   if (lost == 0) return;
   const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
   std::nth_element(ratios.begin(), middle, ratios.end());
@@ -223,6 +245,28 @@ void check_decay(const PlanFacts& facts, const Updates& u, FoundFaults& found) {
   found.push_back(std::move(f));
 }
 
+/// The norm for clipping, as the mode sums it.
+struct GradientNorm {
+  float value = 0.0f;
+  double greatest = 0.0;
+  std::int64_t elements = 0;
+};
+
+GradientNorm norm_of(const PlanFacts& facts, const Node& node) {
+  GradientNorm norm;
+  std::vector<float> norms;
+  for (const auto& of_parameter : facts.rehearsal().gradients) {
+    const std::vector<float>& gradients = of_parameter.second;
+    for (const float g : gradients) norm.greatest = std::max(norm.greatest, std::fabs(static_cast<double>(g)));
+    norm.elements += std::ssize(gradients);
+    const auto square = [&](std::int64_t i) { return gradients[static_cast<std::size_t>(i)] * gradients[static_cast<std::size_t>(i)]; };
+    norms.push_back(rounded_to(node.arithmetic.accumulate, std::sqrt(narrow_sum(node.arithmetic, std::ssize(gradients), square))));
+  }
+  const auto square = [&](std::int64_t i) { return norms[static_cast<std::size_t>(i)] * norms[static_cast<std::size_t>(i)]; };
+  norm.value = narrow_sum(node.arithmetic, std::ssize(norms), square);
+  return norm;
+}
+
 void check_clipping(const PlanFacts& facts, FoundFaults& found) {
   const engine::OptimizerConfig& optimizer = facts.config().optimizer;
   if (optimizer.clip <= 0.0) return;
@@ -237,15 +281,17 @@ void check_clipping(const PlanFacts& facts, FoundFaults& found) {
     }
     const Format sums = node.arithmetic.accumulate;
     if (sums == Format::fp32) continue;
-    double greatest = 0.0;
-    each_weight(facts, [&](double, double g) { greatest = std::max(greatest, std::fabs(g)); });
-    if (greatest * greatest < reports::limit(sums)) continue;
+    const GradientNorm norm = norm_of(facts, node);
+    if (std::isfinite(norm.value)) continue;
+    const double greatest = norm.greatest;
     Foreseen f = foreseen_at(facts, NodeId{n}, kind(reports::Kind::clip_overflowed), Gravity::damage);
     f.format = name(sums);
     f.overflow = true;
-    f.what =
-        fmt::format("the gradients are finite (greatest {}), the norm for clipping is not: {}; the update becomes 0",
-                    amount(greatest), reports::held_against_limit(greatest * greatest, sums));
+    const std::string why = greatest * greatest >= reports::limit(sums)
+                                ? reports::held_against_limit(greatest * greatest, sums)
+                                : fmt::format("the sum of {}, each of which fits (the greatest is {}), leaves {}", counted(norm.elements, "square"),
+                                              amount(greatest * greatest), name(sums));
+    f.what = fmt::format("the gradients are finite (greatest {}), the norm for clipping is not: {}; the update becomes 0", amount(greatest), why);
     f.facts.push_back(
         fact("square", "greatest square", greatest * greatest, amount(greatest * greatest), Provenance::projected));
     found.push_back(std::move(f));

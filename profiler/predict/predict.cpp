@@ -78,6 +78,7 @@ reports::PredictionInput input_of(const Planned& planned, const Experiment& expe
   std::vector<std::string> explained;
   check_masks(facts, input.checks, explained);
   check_divisors(facts, input.checks);
+  check_norms(facts, input.checks, explained);
   check_sums(facts, input.checks);
   check_stuck_sums(facts, input.checks);
   check_positions(facts, input.checks);

@@ -241,7 +241,7 @@ std::set<std::string> narrow_addends(const engine::StepPlan& plan) {
   for (const Node& node : plan.graph.nodes()) {
     if (!narrow(node.arithmetic.accumulate)) continue;
     if (node.op->name == "embedding_backward") add(node.inputs[0]), add(node.inputs[1]);
-    if (node.op->name == "sum" || node.op->name == "mean") add(node.inputs.front());
+    if (node.op->name == "sum" || node.op->name == "mean" || keeps_narrow_squares(node)) add(node.inputs.front());
   }
   return names;
 }

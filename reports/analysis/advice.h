@@ -13,13 +13,14 @@
 //   it is fp16 without a loss scaler, and gradients were flushed;
 //   a value leaves its range and counts, no one loss scale suits it, gradients are flushed although they are scaled, its weights lose their
 //   updates, or something else is damaged: unless its loss was shown to be inside seed noise all the same. Then that speaks against it.
-// Of the others the fastest wins: by measured times where all have one, else by projected ones; where neither is of all that have a time
-// it is undecided. Those within 5 % of it are as fast, and of them the one that fits for certain, then the one whose
+// Of the others the fastest wins. Measured beats projected: where two were measured, these are ranked by it, and one with a projected time
+// alone is said to be perhaps faster; else all are ranked by projected times, and where not all have one it is undecided. Those within 5 % of it are as fast, and of them the one that fits for certain, then the one whose
 // convergence is shown, then the one with less against it, then the one that needs least care (fp32, tf32, bf16, fp16, with tf32 beside, pure).
 // A gain over fp32 has to be above 5 % at the slow end of its range, and the loss inside seed noise; else the next one of which both are
 // known is recommended, and if that is none, the answer is undecided. A mode that was not trained is never recommended.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +32,9 @@
 #include "reports/analysis/verdict.h"
 
 namespace ulpscope::reports {
+
+struct Comparison;
+struct TimeReport;
 
 /// A gain below this factor is none: what a machine does beside it moves step times by as much.
 inline constexpr double least_speed_up = 1.05;
@@ -80,6 +84,7 @@ struct ModeEvidence {
   // On the device.
   Figure measured{};          ///< seconds of a step, on this very device; never emulated
   Figure projected{};         ///< seconds of a step
+  std::map<std::string, Figure> beside{};  ///< by another mode: its projected step ÷ this one's
   std::string no_time{};      ///< why there is none
   Figure memory{};            ///< bytes
   Count plan_bytes{};         ///< of it, without the share of the device's context
@@ -96,7 +101,7 @@ struct ModeEvidence {
 struct ModeAdvice {
   ModeEvidence evidence{};
   ModeSupport there{};
-  Figure speed{};                      ///< fp32's step ÷ its own, low … high; both measured, else both projected
+  Figure speed{};                      ///< fp32's step ÷ its own, low … high; both measured, else both projected (projected_ratio.h)
   std::vector<std::string> refused{};  ///< why it is not recommended, whatever its other numbers say
   std::vector<std::string> against{};  ///< what speaks against it
   std::vector<std::string> in_favour{};
@@ -111,7 +116,7 @@ struct DeviceAdvice {
   AdviceOutcome outcome = AdviceOutcome::undecided;
   std::string winner{};                     ///< of undecided: what it leans to; empty: nothing
   std::string runner_up{};                  ///< empty: no other is possible
-  Figure margin{};                          ///< step of the runner-up ÷ step of the winner
+  Figure margin{};                          ///< step of the runner-up ÷ step of the winner, low … high
   std::string reason{};                     ///< one sentence
   std::vector<std::string> costs{};         ///< what the winner saves and costs beside fp32
   std::vector<std::string> would_change{};  ///< of undecided: what would decide it
@@ -125,12 +130,22 @@ DeviceAdvice advise_on(const Gpu& gpu, const std::vector<ModeEvidence>& modes);
 /// Without a device: which modes the numerics leave. Undecided always.
 DeviceAdvice advise_numerics(const std::vector<ModeEvidence>& modes);
 
+/// What was made of several files before: runs of one setting in all of them are weighed together, and nothing is made twice.
+struct AdviceSources {
+  const Comparison* comparison = nullptr;
+  std::string tag{};                                  ///< of the setting that is asked about
+  std::vector<const RunFileReader*> readers{};        ///< of all files of the comparison
+  const std::vector<Diagnosis>* diagnoses = nullptr;  ///< of these files
+  const std::vector<TimeReport>* times = nullptr;     ///< of these files
+};
+
 struct AdviceInput {
   const RunFileReader* reader = nullptr;
   std::vector<const RunFileReader*> measured{};  ///< others: their times count where they are of the same experiment and device
   std::vector<PlannedMode> planned{};
   Projection projection{};                       ///< of the planned modes on the GPUs that are asked about; none: numerics alone
   std::optional<Prediction> predicted{};         ///< of modes without a run
+  const AdviceSources* made = nullptr;           ///< null: it is made of `reader` alone
 };
 
 struct Advice {

@@ -3,26 +3,24 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 
+#include "reports/analysis/advice_rank.h"
 #include "reports/analysis/advice_words.h"
 
 namespace ulpscope::reports {
 namespace {
 
+using advice_parts::Candidates;
 using advice_parts::gain_words;
+using advice_parts::leader;
+using advice_parts::may_not_fit;
 using advice_parts::or_else;
+using advice_parts::proven;
+using advice_parts::Ranking;
+using advice_parts::ranking_of;
+using advice_parts::timed;
 
 bool is_fp16(const ModeEvidence& e) { return e.mode.starts_with("fp16"); }
-
-/// Its loss was held against fp32's and is no worse.
-bool proven(const ModeEvidence& e) { return e.trained && (e.mode == "fp32" || e.verdict == Verdict::inside || e.verdict == Verdict::better); }
-
-/// What needs least care first.
-std::size_t care(const std::string& mode) {
-  static const std::array<std::string, 9> order{"fp32", "tf32", "bf16", "fp16", "bf16+tf32", "fp16+tf32", "bf16_pure", "fp16_pure", "fp8"};
-  return static_cast<std::size_t>(std::find(order.begin(), order.end(), mode) - order.begin());
-}
 
 void set_speeds(std::vector<ModeAdvice>& modes) {
   const auto fp32 = std::find_if(modes.begin(), modes.end(), [](const ModeAdvice& m) { return m.evidence.mode == "fp32"; });
@@ -30,23 +28,8 @@ void set_speeds(std::vector<ModeAdvice>& modes) {
   for (ModeAdvice& m : modes) {
     // A measured time and a projected one are not held against each other.
     const bool measured = fp32->evidence.measured.value && m.evidence.measured.value;
-    const Figure& base = measured ? fp32->evidence.measured : fp32->evidence.projected;
-    const Figure& own = measured ? m.evidence.measured : m.evidence.projected;
-    if (!base.value || !own.value || *own.value <= 0.0) continue;
-    m.speed.value = *base.value / *own.value;
-    const double base_low = base.low.value_or(*base.value), base_high = base.high.value_or(*base.value);
-    const double low = own.low.value_or(*own.value), high = own.high.value_or(*own.value);
-    if (&m == &*fp32) {
-      m.speed.low = m.speed.high = 1.0;
-    } else if (measured) {  // quartiles of two clocks
-      m.speed.low = base_low / high;
-      m.speed.high = base_high / low;
-    } else {  // what makes one slow makes the other slow: same ends
-      const std::array<double, 3> ends{*m.speed.value, base_low / low, base_high / high};
-      m.speed.low = *std::min_element(ends.begin(), ends.end());
-      m.speed.high = *std::max_element(ends.begin(), ends.end());
-    }
-    m.speed.provenance = measured ? Provenance::measured : Provenance::projected;
+    m.speed = advice_parts::ratio_of_times(fp32->evidence, m.evidence, measured ? &ModeEvidence::measured : &ModeEvidence::projected);
+    if (&m == &*fp32 && m.speed.value) m.speed.low = m.speed.high = 1.0;
   }
 }
 
@@ -95,9 +78,6 @@ void refuse_by_numerics(ModeAdvice& m) {
   if (e.other.known == Known::found) place.push_back(foreseen_or_found(e.other, "damage"));
 }
 
-/// Whether it fits is not certain. A run on this very device shows that it does.
-bool may_not_fit(const ModeEvidence& e) { return e.fits == Fits::maybe || (e.fits == Fits::unknown && !e.measured.value); }
-
 void weigh(ModeAdvice& m, bool on_device) {
   const ModeEvidence& e = m.evidence;
   if (on_device && e.fits == Fits::maybe) m.against.emplace_back("it may not fit: its need lies within the uncertainty of what the device has");
@@ -111,50 +91,6 @@ void weigh(ModeAdvice& m, bool on_device) {
 }
 
 std::string doubtful_fit(const ModeEvidence& e) { return e.fits == Fits::maybe ? "it may not fit" : "whether it fits is not known"; }
-
-using Candidates = std::vector<const ModeAdvice*>;
-using TimeOf = Figure ModeEvidence::*;
-
-bool timed(const ModeAdvice& m) { return m.evidence.measured.value || m.evidence.projected.value; }
-
-/// What those with a time are ranked by: measured times if all have one, else projected ones if all have; null: neither.
-TimeOf common_time(const Candidates& candidates) {
-  for (const TimeOf of : {&ModeEvidence::measured, &ModeEvidence::projected})
-    if (std::all_of(candidates.begin(), candidates.end(), [&](const ModeAdvice* m) { return !timed(*m) || (m->evidence.*of).value.value_or(0.0) > 0.0; })) return of;
-  return nullptr;
-}
-
-/// Speeds to rank by. What has no time counts as fp32 does, and last where fp32 is no candidate; without a common time each by what it gains
-/// over fp32: that is to lean by, not to decide.
-std::vector<double> speeds(const Candidates& candidates, TimeOf by) {
-  double unknown = 0.0;
-  if (by != nullptr)
-    for (const ModeAdvice* m : candidates)
-      if (const Number& seconds = (m->evidence.*by).value; m->evidence.mode == "fp32") unknown = seconds ? 1.0 / *seconds : 0.0;
-  std::vector<double> list;
-  for (const ModeAdvice* m : candidates) {
-    const Number seconds = by == nullptr ? std::nullopt : (m->evidence.*by).value;
-    list.push_back(by == nullptr ? m->speed.value.value_or(1.0) : seconds ? 1.0 / *seconds : unknown);
-  }
-  return list;
-}
-
-/// Of these the one that leads; null for none.
-const ModeAdvice* leader(const Candidates& candidates, TimeOf by) {
-  const std::vector<double> speed = speeds(candidates, by);
-  const double best = speed.empty() ? 0.0 : *std::max_element(speed.begin(), speed.end());
-  const ModeAdvice* first = nullptr;
-  const auto before = [](const ModeAdvice& a, const ModeAdvice& b) {
-    const bool a_may = may_not_fit(a.evidence), b_may = may_not_fit(b.evidence);
-    if (a_may != b_may) return b_may;
-    if (proven(a.evidence) != proven(b.evidence)) return proven(a.evidence);
-    if (a.against.size() != b.against.size()) return a.against.size() < b.against.size();
-    return care(a.evidence.mode) < care(b.evidence.mode);
-  };
-  for (std::size_t i = 0; i < candidates.size(); ++i)
-    if (speed[i] * least_speed_up >= best && (first == nullptr || before(*candidates[i], *first))) first = candidates[i];
-  return first;
-}
 
 /// Why the lead of a mode other than fp32 is not certain; and what would make it so. Empty: it is.
 struct Doubt {
@@ -174,6 +110,7 @@ Doubt doubt(const ModeAdvice& m, const ModeAdvice* fp32) {
   if (may_not_fit(e)) return {doubtful_fit(e), e.fits == Fits::maybe ? "a smaller batch, or a run on the device" : "its plan (ulpscope plan), or a run on the device"};
   // No gain has to be shown over what is not possible, or may not be.
   if (!fp32->refused.empty() || may_not_fit(fp32->evidence)) return {};
+  if (!m.speed.value && e.measured.value) return {"what it gains is not known: fp32 was not measured there", "a run of fp32 measured on the device"};
   if (!m.speed.value) return {fmt::format("its time is not known{}", e.no_time.empty() ? "" : ": " + e.no_time), "a run measured on the device"};
   if (*m.speed.low < least_speed_up) return {fmt::format("its gain is not certain: {}", gain_words(m)), "a run measured on the device"};
   return {};
@@ -192,16 +129,24 @@ void none_left(DeviceAdvice& advice, const ModeAdvice* fp32) {
   if (fp32 == nullptr) add_change(advice.would_change, advice_parts::seeds_words("fp32"));
 }
 
+/// Of those that were not measured where others were, the one that is projected to gain most, and above 5 %; null: none.
+const ModeAdvice* projected_gain(const Candidates& candidates) {
+  const ModeAdvice* most = nullptr;
+  for (const ModeAdvice* m : candidates)
+    if (!m->evidence.measured.value && m->speed.value.value_or(0.0) >= least_speed_up && (most == nullptr || *m->speed.value > *most->speed.value)) most = m;
+  return most;
+}
+
 void fp32_leads(DeviceAdvice& advice, const Candidates& candidates, const ModeAdvice& fp32) {
   std::vector<std::string> untimed;
-  const ModeAdvice* gains = nullptr;  // measured, where all are ranked by projected times
-  bool launches = false;
+  bool launches = false, possible = false;
   for (const ModeAdvice* m : candidates) {
     if (m == &fp32) continue;
-    if (m->speed.provenance == Provenance::measured && m->speed.low.value_or(0.0) > least_speed_up) gains = m;
     if (!m->speed.value) untimed.push_back(m->evidence.mode);
+    possible |= m->speed.high.value_or(0.0) >= least_speed_up;
     launches |= m->evidence.launch_share.value_or(0.0) > launch_bound_share;
   }
+  const ModeAdvice* open = projected_gain(candidates);
   if (advice.modes.size() == 1) {
     advice.reason = "fp32 alone was run: there is nothing to choose from";
     add_change(advice.would_change, advice_parts::seeds_words("the other modes"));
@@ -211,16 +156,17 @@ void fp32_leads(DeviceAdvice& advice, const Candidates& candidates, const ModeAd
   } else if (!untimed.empty()) {
     advice.reason = fmt::format("what {} would gain is not known", fmt::join(untimed, ", "));
     add_change(advice.would_change, "a run measured on the device");
-  } else if (gains != nullptr) {
-    advice.reason = fmt::format("no other mode gains 5 % by projected times, but {} does: {}", gains->evidence.mode, gain_words(*gains));
-    add_change(advice.would_change, "a run of every mode measured on the device");
+  } else if (open != nullptr) {
+    advice.reason = fmt::format("no mode that was measured gains 5 %, but {} was not measured: {}", open->evidence.mode, gain_words(*open));
+    add_change(advice.would_change, fmt::format("a run of {} measured on the device", open->evidence.mode));
   } else if (may_not_fit(fp32.evidence)) {
     const bool planned = fp32.evidence.fits == Fits::maybe;
     advice.reason = fmt::format("{}, and no other mode gains 5 %", planned ? "fp32 may not fit" : "whether fp32 fits is not known");
     add_change(advice.would_change, planned ? "a smaller batch, or a run on the device" : "a plan of fp32 (ulpscope plan), or a run on the device");
   } else {
     advice.outcome = AdviceOutcome::recommended;
-    advice.reason = candidates.size() == 1 ? "every other mode is refused" : launches ? "no other mode gains 5 %: the step waits for launches" : "no other mode gains 5 %";
+    const char* what = possible ? "no other mode is shown to gain 5 %" : "no other mode gains 5 %";
+    advice.reason = candidates.size() == 1 ? "every other mode is refused" : fmt::format("{}{}", what, launches ? ": the step waits for launches" : "");
   }
 }
 
@@ -239,55 +185,62 @@ Candidates certain(Candidates candidates, const ModeAdvice* fp32) {
 
 /// Measured times of some and projected ones of others rank nothing.
 Doubt unranked(const Candidates& candidates) {
-  if (common_time(candidates) != nullptr) return {};
+  if (ranking_of(candidates).by != nullptr) return {};
   std::vector<std::string> measured, projected;
   for (const ModeAdvice* m : candidates)
     if (timed(*m)) (m->evidence.measured.value ? measured : projected).push_back(m->evidence.mode);
   return {fmt::format("times of one kind are not known of all: {} measured, {} projected alone", fmt::join(measured, ", "), fmt::join(projected, ", ")), fmt::format("a run of {} measured on the device", fmt::join(projected, ", "))};
 }
 
-void set_runner_up(DeviceAdvice& advice, const Candidates& candidates, const ModeAdvice& first, TimeOf by) {
-  Candidates others = candidates;
-  std::erase(others, &first);
-  const ModeAdvice* second = leader(others, by);
+void set_runner_up(DeviceAdvice& advice, const Candidates& candidates, const ModeAdvice& first, const Ranking& ranking) {
+  Ranking others = ranking;
+  std::erase(others.among, &first);
+  if (others.among.empty()) {
+    others = {candidates, ranking.by};
+    std::erase(others.among, &first);
+  }
+  const ModeAdvice* second = leader(others);
   if (second == nullptr) return;
   advice.runner_up = second->evidence.mode;
-  if (by == nullptr) return;
-  const Figure &a = first.evidence.*by, &b = second->evidence.*by;
-  if (!a.value || !b.value || *a.value <= 0.0) return;
-  advice.margin.value = *b.value / *a.value;
-  advice.margin.provenance = by == &ModeEvidence::measured ? Provenance::measured : Provenance::projected;
+  if (ranking.by != nullptr) advice.margin = advice_parts::ratio_of_times(second->evidence, first.evidence, ranking.by);
+}
+
+void name_the_unranked(DeviceAdvice& advice, const Candidates& candidates, const Ranking& ranking, const ModeAdvice& first) {
+  for (const ModeAdvice* m : candidates) {
+    if (m == &first) continue;
+    if (!timed(*m)) add_change(advice.would_change, fmt::format("{}, whose time is not known: a run measured on the device", m->evidence.mode));
+    else if (ranking.by == &ModeEvidence::measured && !m->evidence.measured.value && m->speed.value.value_or(0.0) > first.speed.value.value_or(0.0))
+      add_change(advice.would_change, fmt::format("{} measured there: it may be faster ({}), and what is measured goes before what is projected", m->evidence.mode, gain_words(*m)));
+  }
 }
 
 void decide(DeviceAdvice& advice, const Candidates& candidates, const ModeAdvice* fp32) {
-  TimeOf by = common_time(candidates);
-  const ModeAdvice* first = leader(candidates, by);
+  Ranking ranking = ranking_of(candidates);
+  const ModeAdvice* first = leader(ranking);
   if (first == nullptr) return none_left(advice, fp32);
   if (first->evidence.mode == "fp32") {
     fp32_leads(advice, candidates, *first);
   } else {
     Doubt why = doubt(*first, fp32);
-    const Candidates known = why.none() ? Candidates{} : certain(candidates, fp32);
+    const Ranking known = ranking_of(why.none() ? Candidates{} : certain(candidates, fp32));
     if (why.none()) why = unranked(candidates);
-    const TimeOf by_known = common_time(known);
     if (why.none()) {
       advice.outcome = AdviceOutcome::recommended;
       advice.reason = won_by(*first, fp32);
-    } else if (const ModeAdvice* next = leader(known, by_known); next != nullptr && by_known != nullptr) {
+    } else if (const ModeAdvice* next = leader(known); next != nullptr && known.by != nullptr) {
       add_change(advice.would_change, fmt::format("{}{}: {}; {}", first->evidence.mode, first->speed.value ? fmt::format(" may be faster ({})", gain_words(*first)) : " may be faster", why.why, why.decided_by));
       advice.outcome = AdviceOutcome::recommended;
       advice.reason = won_by(*next, fp32);
       first = next;
-      by = by_known;
+      ranking.by = known.by;
     } else {
       advice.reason = fmt::format("it leans to {}, but {}", first->evidence.mode, why.why);
       add_change(advice.would_change, why.decided_by);
     }
-    for (const ModeAdvice* m : candidates)
-      if (!timed(*m) && m != first) add_change(advice.would_change, fmt::format("{}, whose time is not known: a run measured on the device", m->evidence.mode));
+    name_the_unranked(advice, candidates, ranking, *first);
   }
   advice.winner = first->evidence.mode;
-  set_runner_up(advice, candidates, *first, by);
+  set_runner_up(advice, candidates, *first, ranking);
 }
 
 const ModeAdvice* find_fp32(const std::vector<ModeAdvice>& modes) {

@@ -30,9 +30,9 @@ std::string count(double value) { return value < 1e6 ? fmt::format("{:.0f}", val
 std::string memory_words(const ModeEvidence& mode, const ModeEvidence& fp32) {
   if (!mode.plan_bytes || !fp32.plan_bytes || *fp32.plan_bytes <= 0) return "";
   const double own = static_cast<double>(*mode.plan_bytes), whole = static_cast<double>(*fp32.plan_bytes), less = whole - own;
-  if (less == 0.0) return fmt::format("memory: the same as fp32, {} of the plan", gb(own));
-  if (less < 0.0) return "";  // that is said, with the reason
   const double share = less / whole;
+  if (share < -felt_memory) return "";  // that is said, with the reason
+  if (share <= felt_memory) return fmt::format("memory: {}, a plan of {}", less == 0.0 ? "the same as fp32" : "as fp32, within 1 %", gb(own));
   return fmt::format("memory: {} less than fp32 (a plan of {} against {}, {:.0f} % less{})", gb(less), gb(own), gb(whole), 100.0 * share,
                      mixed(mode.mode) && share < 0.45 ? "; not half: weights, gradients and optimizer state stay fp32" : "");
 }
@@ -114,7 +114,7 @@ void add_costs(DeviceAdvice& advice) {
   // What is left on the table.
   for (const ModeAdvice& m : advice.modes)
     if (&m != winner && m.refused.empty())
-      if (const std::string words = memory_words(m.evidence, e); words.find("less") != std::string::npos) advice.costs.push_back(fmt::format("{} would save {}", m.evidence.mode, words));
+      if (const std::string words = memory_words(m.evidence, e); words.find(" less ") != std::string::npos) advice.costs.push_back(fmt::format("{} would save {}", m.evidence.mode, words));
 }
 
 void add_changes(DeviceAdvice& advice, const Gpu& gpu) {

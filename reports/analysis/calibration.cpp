@@ -128,9 +128,11 @@ std::string no_times(const ModeTime& mode) {
 
 }  // namespace
 
-std::vector<MeasuredRun> measured_runs(const RunFileReader& reader, std::vector<std::string>& left_out) {
+std::vector<MeasuredRun> measured_runs(const RunFileReader& reader, std::vector<std::string>& left_out) { return measured_runs(reader, time_report(reader), left_out); }
+
+std::vector<MeasuredRun> measured_runs(const RunFileReader& reader, const TimeReport& times, std::vector<std::string>& left_out) {
   std::vector<MeasuredRun> runs;
-  for (const ModeTime& mode : time_report(reader).modes) {
+  for (const ModeTime& mode : times.modes) {
     const auto without = [&](const std::string& why) { left_out.push_back(fmt::format("{}, {}: {}", reader.path(), mode.run.mode, why)); };
     if (const std::string why = no_times(mode); !why.empty()) {
       without(why);

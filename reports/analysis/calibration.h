@@ -14,6 +14,8 @@
 
 namespace ulpscope::reports {
 
+struct TimeReport;
+
 /// What a measured run says.
 struct MeasuredRun {
   std::string file{};
@@ -39,6 +41,8 @@ inline constexpr double floor_multiple = 2.0;
 /// Of each mode of a file the one run that its time report shows. left_out: why a run, or a part of it, is not among them, in words. Of a
 /// run with products that are faster than the hardware these are left out, and its step.
 std::vector<MeasuredRun> measured_runs(const RunFileReader& reader, std::vector<std::string>& left_out);
+/// The same from the file's time report.
+std::vector<MeasuredRun> measured_runs(const RunFileReader& reader, const TimeReport& times, std::vector<std::string>& left_out);
 
 /// Launches of a kind that a share is fitted to, at least.
 inline constexpr std::int64_t least_samples = 3;

@@ -11,6 +11,7 @@
 
 #include "kernels/error.h"
 #include "reports/analysis/compare_figures.h"
+#include "reports/analysis/files.h"
 #include "reports/analysis/imported.h"
 #include "reports/analysis/likeness.h"
 #include "reports/analysis/machine_likeness.h"
@@ -23,7 +24,7 @@ std::string experiment_text(const RunRecord& run) {
   if (const auto words = imported_words(run)) return *words;
   std::string words =
       fmt::format("{} on {}", run.model.empty() ? "a model" : run.model, run.data.empty() ? "no data" : run.data);
-  if (run.steps_planned) words += fmt::format(", {} steps", *run.steps_planned);
+  if (run.steps_planned) words += fmt::format(", {} step{}", *run.steps_planned, *run.steps_planned == 1 ? "" : "s");
   if (run.batch) words += fmt::format(", batch {}", *run.batch);
   if (run.micro_batches && *run.micro_batches != 1) words += fmt::format(" × {} micro-batches", *run.micro_batches);
   if (run.context) words += fmt::format(", context {}", *run.context);
@@ -56,19 +57,21 @@ std::string tag_of(std::size_t index) {
 class Builder {
  public:
   void add(const RunFileReader& reader);
+  void warn(std::string text) {
+    if (std::find(out_.warnings.begin(), out_.warnings.end(), text) == out_.warnings.end())
+      out_.warnings.push_back(std::move(text));
+  }
   Comparison finish();
 
  private:
   Group& group_of(const RunRecord& run, const std::string& file);
   void add_run(RunResult result);
-  void warn(std::string text) {
-    if (std::find(out_.warnings.begin(), out_.warnings.end(), text) == out_.warnings.end())
-      out_.warnings.push_back(std::move(text));
-  }
+  void add_machines();
   void warn_of_differences();
   void warn_of_gaps(const RunFileReader& reader);
 
   Comparison out_;
+  std::vector<const RunFileReader*> readers_;
   std::vector<Group> groups_;
 };
 
@@ -110,7 +113,8 @@ void Builder::add_run(RunResult result) {
 }
 
 void Builder::add(const RunFileReader& reader) {
-  if (std::find(out_.files.begin(), out_.files.end(), reader.path()) != out_.files.end()) return;
+  readers_.push_back(&reader);
+  if (reader.runs().empty()) warn(fmt::format("there is no run in {}", reader.path()));
   out_.files.push_back(reader.path());
   if (const auto experiment = reader.experiment()) {
     const std::vector<RunRecord> runs = reader.runs();
@@ -161,10 +165,11 @@ void Builder::warn_of_gaps(const RunFileReader& reader) {
   }
 }
 
-/// Both were made on a device that is known, and on another one: the comparison of machines says what differs.
-bool on_two_machines(const Group& a, const Group& b) {
-  const ModeResult &first = a.modes.begin()->second, &other = b.modes.begin()->second;
-  return of_a_machine(first.runs.front().run) && of_a_machine(other.runs.front().run) && first.device != other.device;
+/// The comparison of machines speaks of it: it is beside the first, or refused with the reason.
+bool spoken_of(const std::optional<MachineComparison>& machines, const std::string& first, const std::string& tag) {
+  if (!machines || machines->machines.empty() || machines->machines.front().tag != first) return false;
+  const auto is = [&](const auto& one) { return one.tag == tag; };
+  return std::any_of(machines->machines.begin(), machines->machines.end(), is) || std::any_of(machines->refused.begin(), machines->refused.end(), is);
 }
 
 void Builder::warn_of_differences() {
@@ -175,9 +180,23 @@ void Builder::warn_of_differences() {
     if (items.empty())
       warn(fmt::format("{} and {} ran on different devices: speed and memory against fp32 are of each device alone",
                        groups_[0].setting.tag, groups_[i].setting.tag));
-    else if (!on_two_machines(groups_[0], groups_[i]))
+    else if (!spoken_of(out_.machines, groups_[0].setting.tag, groups_[i].setting.tag))
       warn(fmt::format("{} and {} are not alike and not held against each other: they differ in {}",
                        groups_[0].setting.tag, groups_[i].setting.tag, items));
+  }
+}
+
+/// Where there are runs of several machines, or files of one that may not be alike.
+void Builder::add_machines() {
+  const Setting* first = nullptr;
+  for (const Setting& setting : out_.settings) {
+    const auto mode = std::find_if(out_.modes.begin(), out_.modes.end(), [&](const ModeResult& m) { return m.tag == setting.tag && !m.runs.empty(); });
+    if (mode == out_.modes.end() || !of_a_machine(mode->runs.front().run)) continue;
+    if (first == nullptr) first = &setting;
+    else if (of_another_file(setting, *first)) {
+      out_.machines = compare_machines(readers_, out_.settings, out_.modes);
+      return;
+    }
   }
 }
 
@@ -223,7 +242,6 @@ Comparison Builder::finish() {
       mode.tag = group.setting.tag;
       fill_own_figures(mode);
     }
-  warn_of_differences();
   for (Group& group : groups_) {
     // fp32 of the same setting, else of the same experiment on another device: losses do not depend on the device.
     const ModeResult* reference = nullptr;
@@ -248,6 +266,9 @@ Comparison Builder::finish() {
       warn(fmt::format("there is no fp32 run{}: nothing can be judged",
                        group.setting.tag.empty() ? "" : " for " + group.setting.tag));
   }
+  out_.sums_changes = sums_changes(readers_, out_.modes);
+  add_machines();
+  warn_of_differences();
   return std::move(out_);
 }
 
@@ -255,16 +276,11 @@ Comparison Builder::finish() {
 
 Comparison compare(const std::vector<const RunFileReader*>& readers) {
   if (readers.empty()) throw UsageError("compare needs at least one run file");
+  const DistinctFiles files = distinct_files(readers);
   Builder builder;
-  for (const RunFileReader* reader : readers) builder.add(*reader);
-  Comparison comparison = builder.finish();
-  comparison.sums_changes = sums_changes(readers, comparison.modes);
-  std::set<std::string> devices;
-  for (const Setting& setting : comparison.settings)
-    for (const ModeResult& mode : comparison.modes)
-      if (mode.tag == setting.tag && !mode.runs.empty() && of_a_machine(mode.runs.front().run)) devices.insert(setting.device);
-  if (devices.size() > 1) comparison.machines = compare_machines(readers, comparison.settings, comparison.modes);
-  return comparison;
+  for (const RunFileReader* reader : files.readers) builder.add(*reader);
+  for (const auto& [path, known] : files.again) builder.warn(fmt::format("{} and {} are one file: it counts once", known, path));
+  return builder.finish();
 }
 
 }  // namespace ulpscope::reports

@@ -71,7 +71,7 @@ struct Comparison {
   std::vector<std::string> warnings{};
   std::vector<std::string> notes{};  ///< of the recording itself: what watching cost, what was not timed
   std::vector<SumsChange> sums_changes{};  ///< of runs with emulated sums
-  std::optional<MachineComparison> machines{};  ///< where the runs are of several devices
+  std::optional<MachineComparison> machines{};  ///< where the runs are of several devices, or of files that are not alike
 };
 
 /// Throws UsageError if there is no reader or the files hold no run.

@@ -43,6 +43,7 @@ std::optional<Work> work_on(const PlannedLaunch& launch, const Gpu& gpu) {
   }
   if (!support.peak) return std::nullopt;
   work.product_peak = support.peak;
+  work.rate = support.rate;
   const bool as_fp32 = support.rate == Rate::fp32 || support.support == Support::no_gain;
   work.product = launch.category == TimeCategory::attention     ? WorkClass::attention
                  : launch.category == TimeCategory::convolution ? WorkClass::convolution

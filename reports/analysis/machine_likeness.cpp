@@ -26,11 +26,18 @@ void add_time_settings(Likeness& like, const RunRecord& run) {
 
 enum class Kind : std::uint8_t { batch, sequence, policy, configuration };
 
+/// Differences of a kind that are named.
+constexpr std::size_t most_items = 6;
+
+bool of_scaler(const std::string& key) { return key == "train.scaler" || key.starts_with("train.scaler."); }
+
 Kind kind_of(const std::string& key) {
   if (key == "batch" || key == "micro-batches") return Kind::batch;
   if (key == "context" || key == "model.context") return Kind::sequence;
-  if (key == "train.policy" || key == "train.keep_fp32" || key == "train.tables") return Kind::policy;
-  return Kind::configuration;
+  static const std::set<std::string> policy{"train.policy",        "train.keep_fp32",      "train.tables",          "train.accumulator_format", "train.gradient_format",
+                                            "train.moment_format", "train.scalar_format",  "train.scalar_rounding", "train.norm_accumulate",    "train.evaluation_format",
+                                            "train.update_rounding", "train.update_arithmetic", "train.widen",      "train.scale_all",          "train.scale_pure"};
+  return policy.contains(key) || of_scaler(key) || key.starts_with("train.tables.") ? Kind::policy : Kind::configuration;
 }
 
 std::string_view word(Kind kind) {
@@ -95,22 +102,29 @@ std::string node_text(const NodeRecord& node) {
 
 bool of_a_machine(const RunRecord& run) { return !imported(run) || !(run.device.empty() || run.device == "unknown"); }
 
-Alike alike_runs(const RunRecord& first, const RunRecord& other, const std::string& tag) {
+Alike alike_runs(const RunRecord& first, const RunRecord& other, const std::string& tag, bool scaled) {
   Likeness a = likeness(first), b = likeness(other);
   add_time_settings(a, first);
   add_time_settings(b, other);
   Alike alike;
   std::map<Kind, std::vector<std::string>> of;
   for (const std::string& key : differences(a, b)) {
+    if (of_scaler(key) && !scaled) continue;
     if (const std::string silent = not_said(a, b, key); !silent.empty()) {
       if (std::find(alike.unchecked.begin(), alike.unchecked.end(), silent) == alike.unchecked.end()) alike.unchecked.push_back(silent);
       continue;
     }
     // The sequence is part of the model's settings, too: said once.
     if (key == "model.context" && a["context"] != b["context"]) continue;
+    // Of another model every setting is another one.
+    if ((key.starts_with("model.") || key == "parameters") && a["model"] != b["model"]) continue;
     of[kind_of(key)].push_back(fmt::format("{} is {}, in {} {}", key, shown(find(b, key)), tag, shown(find(a, key))));
   }
-  for (const auto& [kind, items] : of) alike.reasons.push_back(fmt::format("{}: {}", word(kind), fmt::join(items, "; ")));
+  for (auto& [kind, items] : of) {
+    const std::size_t more = items.size() > most_items ? items.size() - most_items : 0;
+    items.resize(items.size() - more);
+    alike.reasons.push_back(fmt::format("{}: {}{}", word(kind), fmt::join(items, "; "), more > 0 ? fmt::format("; and {} more", more) : ""));
+  }
   return alike;
 }
 

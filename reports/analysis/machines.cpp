@@ -85,6 +85,17 @@ class Builder {
   bool shares_a_mode(const std::vector<const ModeResult*>& own) const {
     return std::any_of(own.begin(), own.end(), [&](const ModeResult* mode) { return find_mode(own_.front(), mode->mode) != nullptr; });
   }
+  const Setting& setting_of(const std::string& tag) const {
+    return *std::find_if(settings_.begin(), settings_.end(), [&](const Setting& setting) { return setting.tag == tag; });
+  }
+  /// Whether a mode that the first machine has, too, scales its loss on either.
+  bool scales_a_loss(const std::vector<const ModeResult*>& own) const {
+    const auto scaled = [](const ModeResult& mode) { return mode.loss_scaling != "none"; };  // an empty one is not known
+    return std::any_of(own.begin(), own.end(), [&](const ModeResult* mode) {
+      const ModeResult* twin = find_mode(own_.front(), mode->mode);
+      return twin != nullptr && (scaled(*mode) || scaled(*twin));
+    });
+  }
   void add_machine(const Setting& setting, std::vector<const ModeResult*> own);
   void add_modes();
   bool same_arithmetic(const ModeResult& first, const ModeResult& other, const Machine& machine) const;
@@ -109,7 +120,7 @@ void Builder::add_machine(const Setting& setting, std::vector<const ModeResult*>
 std::vector<std::string> Builder::against_first(const Setting& setting, const std::vector<const ModeResult*>& own) {
   const std::vector<const ModeResult*>& first = own_.front();
   const std::string& tag = out_.machines.front().tag;
-  Alike alike = alike_runs(first.front()->runs.front().run, own.front()->runs.front().run, tag);
+  Alike alike = alike_runs(first.front()->runs.front().run, own.front()->runs.front().run, tag, scales_a_loss(own));
   for (const ModeResult* mode : own) {
     const ModeResult* twin = find_mode(first, mode->mode);
     if (twin == nullptr) continue;
@@ -133,13 +144,15 @@ void Builder::choose_machines() {
       add_machine(setting, std::move(own));
       continue;
     }
-    if (setting.device == out_.machines.front().device) continue;  // settings of one machine are held apart by compare
+    const Setting& first = setting_of(out_.machines.front().tag);
+    if (!of_another_file(setting, first)) continue;
     std::vector<std::string> reasons = against_first(setting, own);
+    if (reasons.empty() && setting.device == first.device) continue;  // nothing says that they are not alike, nor that they are: held apart by compare
     if (reasons.empty() && !shares_a_mode(own))
       out_.warnings.push_back(fmt::format("{} and {} have no mode in common: nothing can be set side by side", out_.machines.front().tag, setting.tag));
     else if (reasons.empty())
       add_machine(setting, std::move(own));
-    else if (own.front()->device != own_.front().front()->device)  // settings of one device are held apart by compare
+    else
       out_.refused.push_back({setting.tag, setting.device, setting.files, std::move(reasons)});
   }
 }
@@ -187,6 +200,11 @@ void Builder::add_modes() {
 }
 
 }  // namespace
+
+bool of_another_file(const Setting& setting, const Setting& first) {
+  return setting.device != first.device ||
+         std::any_of(setting.files.begin(), setting.files.end(), [&](const std::string& file) { return std::find(first.files.begin(), first.files.end(), file) == first.files.end(); });
+}
 
 std::string text(const MachineRefusal& refusal, const std::string& first) {
   return fmt::format("{} ({}, {}) is not compared with {}: {}", refusal.tag, fmt::join(refusal.files, ", "), refusal.device, first, fmt::join(refusal.reasons, "; "));

@@ -1,7 +1,8 @@
 // Machines side by side: the same experiment on several devices, by mode.
 //
 //  * A machine is a setting of the comparison (compare.h): files of the same device are pooled. Ratios are to the first that was named.
-//  * What is not alike is refused with the reason (machine_likeness.h); the rest is compared.
+//  * What is not alike is refused with the reason (machine_likeness.h), whatever its device is called; the rest is compared. Settings in
+//    one file are held apart by compare, and not refused.
 //  * A ratio of times is stated where both were taken on devices that did the work in hardware. There is none for emulated times, for
 //    times that cannot be true (time.h), and where a GPU is busy for less than half of the step: there hosts would be compared.
 //  * Normalised, a step is what its machine could have done in that time: seconds × peak of the mode's products [TFLOP], × bandwidth of
@@ -105,7 +106,10 @@ struct MachineComparison {
   std::vector<std::string> warnings{}; ///< what could not be checked, modes of one machine alone
 };
 
-/// settings: of at least two devices; modes: theirs, with their figures.
+/// Whether another machine, or another file, made these: what is not alike then is refused.
+bool of_another_file(const Setting& setting, const Setting& first);
+
+/// settings: at least two of which one is of another file than the other; modes: theirs, with their figures.
 MachineComparison compare_machines(const std::vector<const RunFileReader*>& readers, const std::vector<Setting>& settings, const std::vector<ModeResult>& modes);
 
 /// What the figures of a machine are called; every form of output goes through this table.

@@ -128,14 +128,14 @@ std::string words(const BitsAcross& bits) {
     text += fmt::format("{} {}", before, part);
     before = ";";
   };
-  if (bits.verdict == BitsVerdict::same_bits) text += fmt::format(" in {} steps", bits.steps);
+  if (bits.verdict == BitsVerdict::same_bits) text += fmt::format(" in {} step{}", bits.steps, bits.steps == 1 ? "" : "s");
   if (bits.more_from && bits.more_ulps) add(fmt::format("from step {} ({}, explained are {})", *bits.more_from + 1, of_ulps(bits.more_ulps), of_ulps(bits.more_bound_ulps)));
   if (bits.norm_is_more()) add(fmt::format("the gradient's norm in step {}, with the same weights, differs by {:.1e}, explained are {:.1e}", *bits.norm_at + 1, *bits.norm_change, *bits.norm_bound));
   if (bits.differs_from) {
     add(fmt::format("other bits from step {} ({}), at most {} in step {}", *bits.differs_from + 1, of_ulps(bits.first_ulps), of_ulps(bits.greatest_ulps), *bits.greatest_at + 1));
     if (bits.bound_ulps && !bits.more_from) text += fmt::format(", where {} are explained", ulps_text(bits.bound_ulps));
   } else if (bits.norm_is_more() && bits.steps > 0) {
-    add(fmt::format("the losses have the same bits in {} steps", bits.steps));
+    add(fmt::format("the losses have the same bits in {} step{}", bits.steps, bits.steps == 1 ? "" : "s"));
   }
   if (bits.other_skips) text += fmt::format("; one of them alone skipped step {}: held against each other up to there", *bits.other_skips + 1);
   return text;

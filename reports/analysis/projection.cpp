@@ -65,15 +65,15 @@ void add_memory(ModeProjection& mode, const PlannedMode& planned, const Gpu& gpu
   mode.fits = plan + context_bytes.high <= gpu.least_memory_bytes() ? Fits::yes : plan + context_bytes.low > gpu.greatest_memory_bytes() ? Fits::no : Fits::maybe;
 }
 
-void add_speed(std::vector<ModeProjection>& modes) {
-  const auto fp32 = std::find_if(modes.begin(), modes.end(), [](const ModeProjection& m) { return m.mode == "fp32"; });
-  if (fp32 == modes.end() || !fp32->step.value) return;
-  const Figure base = fp32->step;
-  for (ModeProjection& mode : modes) {
-    if (!mode.step.value) continue;
-    const double same[] = {*base.low / *mode.step.low, *base.value / *mode.step.value, *base.high / *mode.step.high};
-    mode.speed = projected(same[1], *std::min_element(same, same + 3), *std::max_element(same, same + 3));
-  }
+/// Each against each.
+void add_ratios(std::vector<ModeProjection>& modes, const Attainable& attainable) {
+  for (ModeProjection& mode : modes)
+    for (const ModeProjection& other : modes) {
+      if (!mode.step.value || !other.step.value) continue;
+      const Figure ratio = ratio_of_steps(other.parts, mode.parts, attainable);
+      if (&mode != &other) mode.beside.emplace(other.mode, ratio);
+      if (other.mode == "fp32") mode.speed = ratio;
+    }
 }
 
 }  // namespace
@@ -127,6 +127,7 @@ ModeProjection project_mode(const PlannedMode& planned, const Gpu& gpu, const At
       low += calls * seconds.seconds.low;
       likely += calls * seconds.seconds.likely;
       high += calls * seconds.seconds.high;
+      mode.parts.push_back(*parts_of(*work, gpu, calls));
       limited[static_cast<std::size_t>(seconds.limit)] += calls * seconds.seconds.likely;
       mode.limited_launches[static_cast<std::size_t>(seconds.limit)] += static_cast<std::int64_t>(calls);
       if (seconds.limit != Limit::launch) mode.carried[static_cast<std::size_t>(seconds.work)][static_cast<std::size_t>(seconds.size)] += calls * seconds.seconds.likely;
@@ -134,6 +135,7 @@ ModeProjection project_mode(const PlannedMode& planned, const Gpu& gpu, const At
     mode.nodes.push_back(std::move(node));
   }
   std::stable_sort(mode.nodes.begin(), mode.nodes.end(), [](const ProjectedLaunch& a, const ProjectedLaunch& b) { return a.seconds.value.value_or(-1.0) > b.seconds.value.value_or(-1.0); });
+  if (!runs || unknown > 0) mode.parts.clear();
   if (!runs) {
     mode.no_time = fmt::format("{}: {}", name(mode.there.support), mode.there.why);
   } else if (unknown > 0) {
@@ -168,7 +170,9 @@ Projection project(const ProjectionInput& input, const std::vector<std::pair<std
       find_batch(mode, planned, gpu, input);
       there.modes.push_back(std::move(mode));
     }
-    add_speed(there.modes);
+    add_ratios(there.modes, there.attainable);
+    for (const MeasuredRun& run : measured)
+      if (run.file == input.file && run.gpu.name == gpu.name && run.step_seconds) there.measured.emplace_back(run.run.mode, *run.step_seconds);
     out.gpus.push_back(std::move(there));
   }
   return out;

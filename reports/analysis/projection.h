@@ -2,7 +2,7 @@
 //
 //  * A step is the sum of its launches; of each the greatest of FLOPs ÷ attainable rate, bytes ÷ attainable bandwidth, launch cost
 //    (reports/hardware/attainable.h). Launches are the plan's: what is fused there is one launch here. low … high: every share at its
-//    best … at its worst.
+//    best … at its worst. The ratio of two modes has a range of its own (projected_ratio.h).
 //  * Attainable shares are fitted to measured runs on GPUs where there are any, else assumed.
 //  * A mode that the GPU emulates or lacks has no projected time.
 //  * Memory: the plan's peak, exact, plus what context and libraries of CUDA take (0.5 GB assumed, 0.3 … 0.8). It fits if the most it may
@@ -11,12 +11,14 @@
 
 #include <functional>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "reports/analysis/calibration.h"
 #include "reports/analysis/figure.h"
+#include "reports/analysis/projected_ratio.h"
 #include "reports/hardware/support.h"
 
 namespace ulpscope::reports {
@@ -66,7 +68,8 @@ struct ModeProjection {
   std::string mode{};
   ModeSupport there{};
   Figure step{};               ///< seconds
-  Figure speed{};              ///< fp32's step ÷ this one's; low … high with both at the same end of their range
+  Figure speed{};              ///< fp32's step ÷ this one's
+  std::map<std::string, Figure> beside{};  ///< by another mode: its step ÷ this one's
   Figure tokens_per_second{};
   std::array<Number, 3> limited{};  ///< share of the likely step, by Limit
   std::array<std::int64_t, 3> limited_launches{};  ///< launches in a step, by Limit
@@ -79,6 +82,7 @@ struct ModeProjection {
   Count largest_batch{};       ///< that fits for certain; unknown: not planned at a batch that decides. 0: not even one
   bool batch_capped = false;   ///< more would fit, but none above most_batch can be run
   std::vector<ProjectedLaunch> nodes{};  ///< by likely seconds, the greatest first
+  std::vector<LaunchParts> parts{};      ///< of the launches; empty: no time is projected
 };
 
 struct GpuProjection {
@@ -86,6 +90,7 @@ struct GpuProjection {
   Gpu gpu{};
   Attainable attainable{};
   std::vector<ModeProjection> modes{};
+  std::vector<std::pair<std::string, double>> measured{};  ///< modes that the file has measured on this very GPU, with seconds of a step
 };
 
 /// A measured run, projected from the others.

@@ -96,6 +96,7 @@ void add_run(const std::vector<ReportRun>& runs, std::size_t index, const Numeri
   map.observed = std::ssize(run.reader->observed_steps(run.run.id));
   const std::vector<std::int64_t> steps = steps_to_read(*run.reader, run.run.id, limits.rows);
   map.read = std::ssize(steps);
+  map.reading = words_of_reading(*run.reader, run.run.id, steps);
   const PlanView plan(*run.reader, *run.run.plan);
   const report_parts::Places places(plan);
   report_parts::HistogramPick pick(places);
@@ -142,12 +143,16 @@ FormatSpan span(Format format) {
 
 NumericsSection numerics_section(const std::vector<ReportRun>& runs, const NumericsLimits& limits) {
   NumericsSection section;
-  std::set<std::size_t> done;
+  std::set<std::size_t> modes;
+  std::vector<std::size_t> observed;  // the first such run of each mode
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (done.contains(runs[i].mode_index) || !runs[i].run.plan || runs[i].reader->observed_steps(runs[i].run.id).empty()) continue;
-    done.insert(runs[i].mode_index);
-    add_run(runs, i, limits, section);
+    if (modes.contains(runs[i].mode_index) || !runs[i].run.plan || runs[i].reader->observed_steps(runs[i].run.id).empty()) continue;
+    modes.insert(runs[i].mode_index);
+    observed.push_back(i);
   }
+  NumericsLimits each = limits;
+  each.rows = std::max<std::int64_t>(1, limits.rows / std::max<std::int64_t>(1, std::ssize(observed)));
+  for (const std::size_t i : observed) add_run(runs, i, each, section);
   for (const Format format : {Format::fp16, Format::bf16, Format::tf32, Format::fp32, Format::fp8_e4m3, Format::fp8_e5m2}) section.formats.push_back(span(format));
   return section;
 }

@@ -28,7 +28,8 @@ struct NumericsColumn {
 struct NumericsMap {
   std::size_t run = 0;  ///< in Report::runs
   std::int64_t observed = 0;  ///< steps with statistics
-  std::int64_t read = 0;      ///< of them, those that the map rests on: all, or as many as a report reads, those with an overflow among them
+  std::int64_t read = 0;      ///< of them, those that the map rests on: all, or as many as a report reads
+  std::string reading{};      ///< which, in words; empty: all
   std::vector<std::string> layers{};  ///< in execution order
   std::int64_t more_layers = 0;       ///< left out: those that are farthest from trouble
   std::vector<NumericsColumn> columns{};
@@ -67,7 +68,7 @@ struct NumericsLimits {
   std::int64_t columns = 200;
   std::size_t layers = 48;
   std::size_t tensors = 24;          ///< with histograms, of a run
-  std::int64_t rows = 200'000;       ///< of statistics that are read, of a run (steps_to_read.h)
+  std::int64_t rows = 150'000;       ///< of statistics that are read, of all maps together (steps_to_read.h)
 };
 
 NumericsSection numerics_section(const std::vector<ReportRun>& runs, const NumericsLimits& limits = {});

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <set>
 
-#include "reports/analysis/time.h"
+#include "kernels/error.h"
+#include "reports/analysis/calibration.h"
+#include "reports/analysis/time_peaks.h"
 
 namespace ulpscope::reports {
 namespace {
@@ -23,60 +25,49 @@ int gravity(Outcome outcome) {
   return 0;
 }
 
-/// Its training came to harm: no number of seeds would clear it.
-bool sick(const ModeStanding& standing) {
-  return standing.outcome == Outcome::fatal || standing.outcome == Outcome::damaged || standing.outcome == Outcome::untrained;
-}
-
-ModeStanding standing_of(std::size_t index, const ModeResult& mode, const std::vector<ReportRun>& runs, const std::vector<Diagnosis>& diagnoses) {
+ModeStanding standing_of(std::size_t index, const VerdictSources& sources) {
   ModeStanding standing{.mode = index};
   bool first = true;
-  for (const ReportRun& run : runs) {
+  for (const ReportRun& run : sources.runs) {
     if (run.mode_index != index) continue;
     standing.label = run.mode_label;
-    const RunDiagnosis* diagnosis = diagnosis_of(run, diagnoses);
+    const RunDiagnosis* diagnosis = diagnosis_of(run, sources.diagnoses);
     if (diagnosis == nullptr || (!first && gravity(diagnosis->outcome) <= gravity(standing.outcome))) continue;
-    standing.outcome = diagnosis->outcome;
+    standing.outcome = run.steps == 0 ? Outcome::not_observed : diagnosis->outcome;
     standing.health = diagnosis->verdict;
     first = false;
   }
-  if (!mode.sums.empty()) {
-    standing.against = "its sums are emulated: a study, not a choice";
-  } else if (!mode.non_standard.empty()) {
-    standing.against = fmt::format("it was run with non-standard settings: {}", fmt::join(mode.non_standard, ", "));
-  } else if (sick(standing)) {
-    standing.against = standing.health;
-  } else if (mode.judgement.verdict == Verdict::worse || mode.judgement.verdict == Verdict::undecided) {
-    standing.against = fmt::format("{}: {}", name(mode.judgement.verdict), mode.judgement.reason);
-  }
-  standing.possible = standing.against.empty();
   return standing;
 }
 
-/// fp32's step ÷ the mode's, where both were measured.
-Number measured_speed(const ModeResult& mode) {
-  const Figure& speed = mode.speed;
-  return !mode.emulated && speed.provenance != Provenance::emulated ? speed.value : std::nullopt;
+void add(std::vector<std::string>& list, std::string text) {
+  if (!text.empty() && std::find(list.begin(), list.end(), text) == list.end()) list.push_back(std::move(text));
 }
 
-void add_costs(const ModeResult& mode, VerdictSection& section) {
-  if (const Number speed = measured_speed(mode))
-    section.costs.push_back(fmt::format("time: {:.3g} × fp32's speed [{}]", *speed, name(mode.speed.provenance)));
-  else
-    section.costs.emplace_back("time: unknown; this device carries the mode out in software, or the step was not timed");
-  if (mode.memory_ratio.value)
-    section.costs.push_back(fmt::format("memory: {:.3g} × fp32's peak [{}]", *mode.memory_ratio.value, name(mode.memory_ratio.provenance)));
-  if (mode.distance.value)
-    section.costs.push_back(fmt::format("{}: {:+.3g} against fp32 [{}]", mode.metric, *mode.distance.value, name(mode.distance.provenance)));
-  if (mode.skipped.value.value_or(0.0) > 0.0)
-    section.costs.push_back(fmt::format("{:.0f} of {:.0f} steps were skipped [counted]", *mode.skipped.value,
-                                        *mode.skipped.value + mode.applied.value.value_or(0.0)));
+std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, "; ")); }
+
+/// What the answers say of a mode.
+void add_answers(const ModeResult& mode, const std::vector<VerdictAnswer>& answers, ModeStanding& standing) {
+  if (!mode.sums.empty()) {
+    standing.against = "its sums are emulated: a study, not a choice";
+    return;
+  }
+  for (const VerdictAnswer& answer : answers) {
+    if (answer.tag != mode.tag) continue;
+    for (const ModeAdvice& m : answer.advice.modes) {
+      if (m.evidence.mode != mode.mode) continue;
+      standing.possible = standing.possible || m.refused.empty();
+      const std::string words = joined(m.refused.empty() ? m.against : m.refused);
+      if (words.empty() || standing.against.find(words) != std::string::npos) continue;
+      standing.against += standing.against.empty() ? words : "; " + words;
+    }
+  }
 }
 
-void add_caveats(const Comparison& comparison, const std::vector<ReportRun>& runs, VerdictSection& section) {
+void add_caveats(const VerdictSources& sources, VerdictSection& section) {
   std::set<std::string> emulated, non_standard, live, cut;
-  for (const ReportRun& run : runs) {
-    const ModeResult& mode = comparison.modes[run.mode_index];
+  for (const ReportRun& run : sources.runs) {
+    const ModeResult& mode = sources.comparison.modes[run.mode_index];
     if (run.emulated) emulated.insert(run.mode_label);
     if (!mode.sums.empty()) non_standard.insert(fmt::format("{} has the sums of {}'s matrix units, emulated", run.mode_label, mode.sums));
     for (const std::string& knob : mode.non_standard) non_standard.insert(fmt::format("{}: non-standard: {}", run.mode_label, knob));
@@ -84,105 +75,189 @@ void add_caveats(const Comparison& comparison, const std::vector<ReportRun>& run
     if (run.cut_off) cut.insert(run.label);
   }
   if (!emulated.empty())
-    section.caveats.push_back(fmt::format("emulated: {} {} carried out in software on this device; times of {} say nothing of hardware. Losses, overflows and memory are {} own.",
-                                          fmt::join(emulated, ", "), emulated.size() == 1 ? "was" : "were", emulated.size() == 1 ? "it" : "them",
+    section.caveats.push_back(fmt::format("emulated: {} {} carried out in software on the device that ran {}; times of {} say nothing of hardware. Losses, overflows and memory are {} own.",
+                                          fmt::join(emulated, ", "), emulated.size() == 1 ? "was" : "were", emulated.size() == 1 ? "it" : "them", emulated.size() == 1 ? "it" : "them",
                                           emulated.size() == 1 ? "its" : "their"));
+  for (const VerdictAnswer& answer : section.answers) {
+    std::vector<std::string> projected;
+    for (const ModeAdvice& m : answer.advice.modes)
+      if (!m.evidence.measured.value && m.evidence.projected.value) projected.push_back(m.evidence.mode);
+    if (!projected.empty()) add(section.caveats, fmt::format("projected: no step of {} was measured on {}; {} on it {} projected from the plan", fmt::join(projected, ", "), answer.advice.device,
+                                                             projected.size() == 1 ? "its time" : "their times", projected.size() == 1 ? "is" : "are"));
+  }
   for (const std::string& words : non_standard) section.caveats.push_back(words);
   if (!live.empty()) section.caveats.push_back(fmt::format("still running when this was written: {}", fmt::join(live, "; ")));
   if (!cut.empty()) section.caveats.push_back(fmt::format("cut off, and its end is missing: {}", fmt::join(cut, "; ")));
 }
 
-std::string labels(const std::vector<const ModeStanding*>& modes) {
-  std::vector<std::string> names;
-  for (const ModeStanding* mode : modes) names.push_back(mode->label);
-  return fmt::format("{}", fmt::join(names, ", "));
+std::string sentence_of(const VerdictAnswer& answer) {
+  const DeviceAdvice& a = answer.advice;
+  const std::string on = a.device.empty() ? "" : fmt::format(" on {}", a.device);
+  const std::string before = answer.tag.empty() ? "" : answer.tag + ": ";
+  switch (a.outcome) {
+    case AdviceOutcome::recommended: return fmt::format("{}{}{}: {}.", before, a.winner, on, a.reason);
+    case AdviceOutcome::none: return fmt::format("{}No mode{}: {}.", before, on, a.reason);
+    case AdviceOutcome::undecided: break;
+  }
+  return fmt::format("{}Undecided{}: {}.", before, on, a.reason);
 }
 
-/// Of one setting: its modes beside fp32.
-void decide(const Comparison& comparison, VerdictSection& section) {
-  std::vector<const ModeStanding*> possible, unclear, refused;
-  const ModeStanding* fp32 = nullptr;
-  for (const ModeStanding& standing : section.modes) {
-    const ModeResult& mode = comparison.modes[standing.mode];
-    if (mode.judgement.verdict == Verdict::reference || mode.mode == "fp32") {
-      if (fp32 == nullptr) fp32 = &standing;
-    } else if (standing.possible) {
-      possible.push_back(&standing);
-    } else {
-      (mode.judgement.verdict == Verdict::undecided && mode.sums.empty() && !sick(standing) ? unclear : refused).push_back(&standing);
+/// A line for each mode, the winner's first.
+std::vector<std::string> why_of(const DeviceAdvice& a) {
+  std::vector<std::string> winner, others, refused;
+  for (const ModeAdvice& m : a.modes) {
+    const std::string& mode = m.evidence.mode;
+    if (!m.refused.empty()) {
+      refused.push_back(fmt::format("{} is out: {}", mode, joined(m.refused)));
+      continue;
     }
+    std::vector<std::string> words = m.in_favour;
+    words.insert(words.end(), m.against.begin(), m.against.end());
+    if (words.empty() && mode != "fp32") words.emplace_back("nothing that was looked for speaks against it");
+    if (!words.empty()) (mode == a.winner ? winner : others).push_back(fmt::format("{}: {}", mode, joined(words)));
   }
-  for (const ModeStanding* mode : possible) section.why.push_back(fmt::format("{}: {}: {}", mode->label, name(comparison.modes[mode->mode].judgement.verdict), comparison.modes[mode->mode].judgement.reason));
-  for (const ModeStanding* mode : unclear) section.why.push_back(fmt::format("{}: {}", mode->label, mode->against));
-  for (const ModeStanding* mode : refused) section.why.push_back(fmt::format("{}: {}", mode->label, mode->against));
-  if (fp32 == nullptr) {
-    section.sentence = "Undecided: there is no fp32 run to hold the others against.";
-    section.would_change.emplace_back("runs of fp32 with the same seeds");
-    return;
+  for (const auto* list : {&others, &refused}) winner.insert(winner.end(), list->begin(), list->end());
+  return winner;
+}
+
+/// What the mode that is recommended, or leant to, costs and saves.
+std::vector<std::string> costs_of(const DeviceAdvice& a, const std::string& tag, const Comparison& comparison) {
+  std::vector<std::string> costs;
+  const auto winner = std::find_if(a.modes.begin(), a.modes.end(), [&](const ModeAdvice& m) { return m.evidence.mode == a.winner; });
+  if (winner == a.modes.end()) return a.costs;
+  const ModeEvidence& e = winner->evidence;
+  if (e.mode != "fp32") {
+    const Figure& speed = winner->speed;
+    const bool range = speed.low && speed.high && *speed.low != *speed.high;
+    costs.push_back(!speed.value ? "time: unknown" : fmt::format("time: {:.2f} × fp32's speed{} [{}]", *speed.value, range ? fmt::format(" ({:.2f} to {:.2f})", *speed.low, *speed.high) : "", name(speed.provenance)));
+    if (e.distance.value) costs.push_back(fmt::format("loss: {:+.3g} against fp32's [{}]", *e.distance.value, name(e.distance.provenance)));
+    const bool told = std::any_of(a.costs.begin(), a.costs.end(), [](const std::string& words) { return words.starts_with("memory:"); });
+    for (const ModeResult& mode : comparison.modes)
+      if (!told && mode.tag == tag && mode.mode == e.mode && mode.memory_ratio.value)
+        costs.push_back(fmt::format("memory: {:.3g} × fp32's peak where it was run [{}]", *mode.memory_ratio.value, name(mode.memory_ratio.provenance)));
   }
-  if (sick(*fp32)) {
-    section.sentence = fmt::format("Undecided: fp32 itself does not come through, so nothing can be held against it: {}", fp32->health);
-    section.would_change.emplace_back("settings that fp32 trains with: what is wrong in fp32 is no matter of a precision mode");
-    return;
+  for (const std::string& words : a.costs) add(costs, words);
+  return costs;
+}
+
+/// The files of a setting.
+std::vector<const RunFileReader*> readers_of(const Setting& setting, const VerdictSources& sources) {
+  std::vector<const RunFileReader*> list;
+  for (const RunFileReader* reader : sources.readers)
+    if (std::find(setting.files.begin(), setting.files.end(), reader->path()) != setting.files.end()) list.push_back(reader);
+  return list;
+}
+
+using Gpus = std::vector<std::pair<std::string, Gpu>>;
+
+/// The GPUs that runs of a setting were made on, as the table knows them.
+Gpus gpus_of(const std::string& tag, const VerdictSources& sources, std::vector<std::string>& notes) {
+  Gpus gpus;
+  std::set<std::string> seen;
+  for (const ReportRun& run : sources.runs) {
+    if (run.tag != tag || run.run.device_kind != "cuda" || !seen.insert(run.run.device).second) continue;
+    if (const auto peaks = device_peaks(run.run, run.reader->machines(), run.reader->device_samples())) gpus.emplace_back(run.run.device, peaks->gpu);
+    else add(notes, fmt::format("{} is not in the table of GPUs: ulpscope hardware --add describes it, --gpu names another", run.run.device));
   }
-  if (possible.empty() && unclear.empty() && refused.empty()) {
-    section.sentence = "Undecided: only fp32 was run.";
-    section.would_change.emplace_back("runs of tf32, fp16 and bf16 with the same seeds, three of each");
-    return;
-  }
-  if (possible.empty()) {
-    if (!unclear.empty()) {
-      section.sentence = fmt::format("Undecided: the evidence carries no verdict on {}{}.", labels(unclear),
-                                     refused.empty() ? "" : fmt::format("; {} {} out", labels(refused), refused.size() == 1 ? "is" : "are"));
-      section.would_change.push_back(fmt::format("{} seeds or more of each mode and of fp32, so that the difference can be held against the noise between seeds", least_pairs));
-      return;
+  return gpus;
+}
+
+/// The plans of all files of a setting, a mode's once.
+ProjectionInput plans_of(const std::vector<const RunFileReader*>& readers, const VerdictOptions& options) {
+  ProjectionInput all;
+  for (const RunFileReader* reader : readers) {
+    ProjectionInput input{.file = reader->path()};
+    try {
+      if (options.plans) input = options.plans(*reader);
+      else input.modes = planned_modes(*reader, {});
+    } catch (const UsageError&) {  // no run of it has a plan: an imported log
+      continue;
     }
-    section.mode = fp32->label;
-    section.sentence = fmt::format("{}: no other mode that was run keeps its result.", fp32->label);
-    section.would_change.emplace_back("a change that mends what is wrong with them: ulpscope mend tries it");
-    return;
+    if (all.modes.empty()) {
+      all = std::move(input);
+      continue;
+    }
+    for (PlannedMode& mode : input.modes)
+      if (std::none_of(all.modes.begin(), all.modes.end(), [&](const PlannedMode& known) { return known.mode == mode.mode; })) all.modes.push_back(std::move(mode));
   }
-  const ModeStanding* fastest = nullptr;
-  for (const ModeStanding* mode : possible) {
-    const Number speed = measured_speed(comparison.modes[mode->mode]);
-    if (speed && (fastest == nullptr || *speed > *measured_speed(comparison.modes[fastest->mode]))) fastest = mode;
+  return all;
+}
+
+void answer_for(const Setting& setting, const Gpus& gpus, const VerdictSources& sources, const VerdictOptions& options, VerdictSection& section) {
+  const std::vector<const RunFileReader*> own = readers_of(setting, sources);
+  if (own.empty()) return;
+  const AdviceSources made{.comparison = &sources.comparison, .tag = setting.tag, .readers = sources.readers, .diagnoses = &sources.diagnoses, .times = &sources.times};
+  AdviceInput input{.reader = own.front(), .made = &made};
+  if (!gpus.empty()) {
+    const ProjectionInput planned = plans_of(own, options);
+    std::vector<MeasuredRun> measured;
+    for (const RunFileReader* reader : sources.readers) {
+      const bool here = std::find(own.begin(), own.end(), reader) != own.end();
+      if (reader != own.front() && (here || !options.gpus.empty())) input.measured.push_back(reader);
+      std::vector<std::string> left_out;  // that a CPU's runs are no use is not worth a line
+      for (const TimeReport& time : sources.times)
+        if (time.file == reader->path())
+          for (MeasuredRun& run : measured_runs(*reader, time, left_out)) measured.push_back(std::move(run));
+    }
+    input.planned = planned.modes;
+    input.projection = project(planned, gpus, measured);
   }
-  if (fastest == nullptr) {
-    section.sentence = fmt::format("Undecided: {} keep{} fp32's result, and which mode is fastest is not known: no time was measured on hardware that has {}.",
-                                   labels(possible), possible.size() == 1 ? "s" : "", possible.size() == 1 ? "it" : "them");
-    section.would_change.emplace_back("the same experiment timed on the GPU it is meant for; ulpscope project says what its table entry promises");
-    return;
+  Advice advice = advise(input);
+  for (DeviceAdvice& device : advice.devices) {
+    VerdictAnswer answer{.tag = setting.tag, .advice = std::move(device)};
+    answer.sentence = sentence_of(answer);
+    answer.why = why_of(answer.advice);
+    answer.costs = costs_of(answer.advice, setting.tag, sources.comparison);
+    answer.would_change = answer.advice.would_change;
+    section.answers.push_back(std::move(answer));
   }
-  const ModeResult& winner = comparison.modes[fastest->mode];
-  const double speed = *measured_speed(winner);
-  if (speed < worthwhile_speed_up) {
-    section.mode = fp32->label;
-    section.sentence = fmt::format("{}: {} keep{} its result, and none of them is worth it: the fastest is {:.3g} × as fast.", fp32->label, labels(possible),
-                                   possible.size() == 1 ? "s" : "", speed);
-    section.would_change.emplace_back("a larger batch, or a device that gains more: ulpscope time says what bounds the step here");
-    return;
+  for (std::string& words : advice.notes) add(section.notes, std::move(words));
+}
+
+/// A setting on a CPU has no answer of its own where the same experiment was run on a GPU that is known.
+void answer_all(const VerdictSources& sources, const VerdictOptions& options, VerdictSection& section) {
+  const std::vector<Setting>& settings = sources.comparison.settings;
+  std::vector<Gpus> gpus;
+  std::set<std::string> told;  // experiments
+  for (const Setting& setting : settings) {
+    gpus.push_back(options.gpus.empty() ? gpus_of(setting.tag, sources, section.notes) : options.gpus);
+    if (options.gpus.empty() && !gpus.back().empty()) told.insert(setting.experiment);
   }
-  section.mode = fastest->label;
-  section.sentence = fmt::format("{}: it keeps fp32's result and is {:.3g} × as fast.", fastest->label, speed);
-  add_costs(winner, section);
-  section.would_change.emplace_back("longer training or more seeds that show a difference in the loss beyond fp32's own noise");
-  if (!unclear.empty()) section.would_change.push_back(fmt::format("a verdict on {}, which the evidence does not carry", labels(unclear)));
+  for (std::size_t i = 0; i < settings.size(); ++i) {
+    if ((gpus[i].empty() || !options.gpus.empty()) && !told.insert(settings[i].experiment).second) continue;
+    answer_for(settings[i], gpus[i], sources, options, section);
+  }
 }
 
 }  // namespace
 
-VerdictSection verdict_section(const Comparison& comparison, const std::vector<ReportRun>& runs, const std::vector<Diagnosis>& diagnoses) {
+std::string whose(const VerdictAnswer& answer) {
+  if (answer.advice.device.empty()) return answer.tag;
+  return fmt::format("{}{}on {}", answer.tag, answer.tag.empty() ? "" : ", ", answer.advice.device);
+}
+
+std::vector<std::string> VerdictSection::all(std::vector<std::string> VerdictAnswer::*part) const {
+  if (answers.size() == 1) return answers.front().*part;
+  std::vector<std::string> list;
+  for (const VerdictAnswer& answer : answers)
+    for (const std::string& words : answer.*part) list.push_back(whose(answer).empty() ? words : fmt::format("{}: {}", whose(answer), words));
+  return list;
+}
+
+VerdictSection verdict_section(const VerdictSources& sources, const VerdictOptions& options) {
   VerdictSection section;
-  for (std::size_t i = 0; i < comparison.modes.size(); ++i) section.modes.push_back(standing_of(i, comparison.modes[i], runs, diagnoses));
-  add_caveats(comparison, runs, section);
-  if (comparison.settings.size() > 1) {
-    section.sentence = "Undecided: the runs are of several experiments or devices, which are not held against each other.";
-    section.would_change.emplace_back("a report of the files of one experiment on one device");
-    for (const ModeStanding& mode : section.modes)
-      section.why.push_back(fmt::format("{}: {}: {}", mode.label, name(comparison.modes[mode.mode].judgement.verdict), comparison.modes[mode.mode].judgement.reason));
-    return section;
+  answer_all(sources, options, section);
+  std::set<std::string> modes;
+  for (const VerdictAnswer& answer : section.answers) {
+    modes.insert(answer.advice.outcome == AdviceOutcome::recommended ? answer.advice.winner : "");
+    section.sentence += (section.sentence.empty() ? "" : " ") + answer.sentence;
   }
-  decide(comparison, section);
+  if (modes.size() == 1) section.mode = *modes.begin();
+  for (std::size_t i = 0; i < sources.comparison.modes.size(); ++i) {
+    section.modes.push_back(standing_of(i, sources));
+    add_answers(sources.comparison.modes[i], section.answers, section.modes.back());
+  }
+  add_caveats(sources, section);
   return section;
 }
 

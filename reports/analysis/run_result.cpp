@@ -92,6 +92,11 @@ bool steps_lost(const RunFileReader& reader, const RunRecord& run, const std::ve
   });
 }
 
+Number first_loss(const std::vector<StepRecord>& steps) {
+  const auto found = std::find_if(steps.begin(), steps.end(), [](const StepRecord& s) { return s.loss && std::isfinite(*s.loss); });
+  return found == steps.end() ? std::nullopt : found->loss;
+}
+
 /// Of a log that another program wrote: what it says, and no more.
 void count_imported_steps(const Imported& log, const std::vector<StepRecord>& steps, RunResult& result) {
   if (log.trace || !log.skips_known()) return;
@@ -111,12 +116,14 @@ void count_steps(const std::vector<StepRecord>& steps, RunResult& result) {
   }
 }
 
-void take_events(const std::vector<EventRecord>& events, RunResult& result) {
+/// "first" is the first loss on record that is finite.
+void take_events(const std::vector<EventRecord>& events, const Number& first, RunResult& result) {
   for (const EventRecord& event : events) {
     if (event.kind == event_kind::stop) result.stopped_at = event.step;
     if (event.kind == event_kind::divergence && event.value && std::isfinite(*event.value) && !result.ran_away_at)
       result.ran_away_at = event.step;
   }
+  result.came_back = result.ran_away_at && first && result.final_loss && *result.final_loss <= *first;
   if (!result.stopped_at) return;
   result.ran_away_at.reset();  // the stop says more
   result.final_loss = std::numeric_limits<double>::quiet_NaN();
@@ -137,7 +144,7 @@ RunResult summarise_run(const RunFileReader& reader, const RunRecord& run) {
   take_losses(steps, stop == events.end() ? std::nullopt : std::optional(stop->step), result);
   take_scale(steps, result);
   take_evaluations(reader.evaluations(run.id), result);
-  take_events(events, result);
+  take_events(events, first_loss(steps), result);
   take_timing(reader.timing_samples(run.id), result);
   for (const MemoryRecord& row : reader.memory(run.id, MemoryKind::peak))
     if (row.total_bytes && (!result.peak || *row.total_bytes > *result.peak->total_bytes)) result.peak = row;
@@ -146,7 +153,7 @@ RunResult summarise_run(const RunFileReader& reader, const RunRecord& run) {
 
 std::optional<std::string> missing_note(const RunResult& result) {
   if (result.applied && result.losses_unknown == 0) return std::nullopt;
-  if (result.applied) return fmt::format("{} of {} steps have no loss on record", result.losses_unknown, result.steps);
+  if (result.applied) return fmt::format("{} of {} step{} ha{} no loss on record", result.losses_unknown, result.steps, result.steps == 1 ? "" : "s", result.losses_unknown == 1 ? "s" : "ve");
   if (const auto log = imported(result.run)) return log->trace ? "a trace says nothing of which steps were applied" : "the log does not say which steps were applied";
   if (result.run.status == RunStatus::finished && result.run.steps_planned && result.steps < *result.run.steps_planned)
     return fmt::format("steps are missing from the recording: {} of {} are there", result.steps, *result.run.steps_planned);
@@ -160,8 +167,8 @@ std::optional<std::string> status_note(const RunResult& result) {
   }
   const std::string_view word = result.cut_off ? "cut off" : name(result.run.status);
   std::string note = result.run.steps_planned
-                         ? fmt::format("{} after {} of {} steps", word, result.steps, *result.run.steps_planned)
-                         : fmt::format("{} after {} steps", word, result.steps);
+                         ? fmt::format("{} after {} of {} step{}", word, result.steps, *result.run.steps_planned, *result.run.steps_planned == 1 ? "" : "s")
+                         : fmt::format("{} after {} step{}", word, result.steps, result.steps == 1 ? "" : "s");
   if (!result.run.message.empty()) note += ": " + result.run.message;
   return note;
 }
@@ -172,7 +179,9 @@ std::optional<std::string> divergence_note(const RunResult& result) {
     return fmt::format("diverged: a gradient that is not finite ended it in step {}", *result.stopped_at + 1);
   if (result.diverged())
     return fmt::format("diverged: the loss is not finite from step {} on", *result.diverged_at + 1);
-  if (result.ran_away_at) return fmt::format("diverged: the loss ran away, said in step {}", *result.ran_away_at + 1);
+  if (result.ran_away_at)
+    return fmt::format("diverged: the loss ran away, said in step {}{}", *result.ran_away_at + 1,
+                       result.came_back ? fmt::format("; it came back, to {:.4g} at the end", *result.final_loss) : "");
   if (result.losses_not_finite == 0) return std::nullopt;
   const bool one = result.losses_not_finite == 1;
   const char* const end = result.losses_skipped < result.losses_not_finite ? "recovered" : one ? "it was skipped" : "all were skipped";

@@ -42,6 +42,7 @@ struct RunResult {
   std::optional<std::int64_t> diverged_at{};
   std::optional<std::int64_t> stopped_at{};   ///< step whose gradients, not finite, ended the run
   std::optional<std::int64_t> ran_away_at{};  ///< step from which the loss, still finite, counted as run away
+  bool came_back = false;                     ///< of ran_away_at: the final loss is no higher than the first on record
 
   Number scale_first{};
   Number scale_least{};
@@ -68,7 +69,7 @@ std::optional<std::string> missing_note(const RunResult& result);
 /// "interrupted after 12 of 200 steps: …", or nothing for a run that finished, all of its steps on record.
 std::optional<std::string> status_note(const RunResult& result);
 /// Steps counted from 1: "diverged: the loss is not finite from step 37 on", "diverged: a gradient that is not finite
-/// ended it in step 37", "diverged: the loss ran away, said in step 37", "the loss was not finite in 2 steps, first in
+/// ended it in step 37", "diverged: the loss ran away, said in step 37" (with what it came back to, if it did), "the loss was not finite in 2 steps, first in
 /// step 5, and recovered" (or ", and it was skipped"), or nothing.
 std::optional<std::string> divergence_note(const RunResult& result);
 

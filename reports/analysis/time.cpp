@@ -146,7 +146,7 @@ namespace time_parts {
 std::string experiment_text(const RunRecord& run) {
   if (const auto other = imported_words(run)) return *other;
   std::string words = fmt::format("{} on {}", run.model.empty() ? "a model" : run.model, run.data.empty() ? "no data" : run.data);
-  if (run.steps_planned) words += fmt::format(", {} steps", *run.steps_planned);
+  if (run.steps_planned) words += fmt::format(", {} step{}", *run.steps_planned, *run.steps_planned == 1 ? "" : "s");
   if (run.batch) words += fmt::format(", batch {}", *run.batch);
   if (run.micro_batches && *run.micro_batches != 1) words += fmt::format(" × {} micro-batches", *run.micro_batches);
   if (run.context && *run.context > 0) words += fmt::format(", context {}", *run.context);

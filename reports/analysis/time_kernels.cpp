@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "reports/analysis/imported.h"
 #include "reports/analysis/time_parts.h"
+#include "reports/run_file/kernel_scan.h"
 
 namespace ulpscope::reports::time_parts {
 namespace {
@@ -15,7 +15,7 @@ struct Sum {
   double seconds = 0.0;
   double piped = 0.0;         ///< seconds of the kernels whose tensor pipes were counted
   double pipe_seconds = 0.0;  ///< of them, each times its share
-  void add(const KernelRecord& k) {
+  void add(const KernelSpan& k) {
     const double s = 1e-9 * static_cast<double>(k.duration_ns);
     ++kernels;
     seconds += s;
@@ -32,75 +32,80 @@ void fill(NodeTime& row, const Sum& sum, double steps) {
   if (sum.piped > 0.0) row.tensor_pipe = sum.pipe_seconds / sum.piped;
 }
 
-/// Seconds in which at least one of the kernels is at work; they must be sorted by their start.
-double covered_seconds(const std::vector<const KernelRecord*>& kernels) {
-  std::int64_t covered = 0;
+/// Time in which at least one of the kernels is at work; they come by their start.
+struct Covered {
+  std::int64_t nanoseconds = 0;
   std::int64_t until = INT64_MIN;
-  for (const KernelRecord* k : kernels) {
-    const std::int64_t end = k->start_ns + k->duration_ns;
-    if (end <= until) continue;
-    covered += end - std::max(until, k->start_ns);
+  void add(const KernelSpan& k) {
+    const std::int64_t end = k.start_ns > INT64_MAX - k.duration_ns ? INT64_MAX : k.start_ns + k.duration_ns;
+    if (end <= until) return;
+    nanoseconds += end - std::max(until, k.start_ns);
     until = end;
   }
-  return 1e-9 * static_cast<double>(covered);
-}
+};
+
+/// Kernels added up as they come: a run has millions.
+struct Tally {
+  const Plan& plan;
+  std::map<std::int64_t, Covered> steps{};
+  std::map<NodeId, Sum> by_launch{};
+  std::map<std::string, Sum> by_name{};
+  std::int64_t kernels = 0, without_node = 0;
+  double seconds = 0.0;
+
+  void add(const KernelSpan& k, std::int64_t step) {
+    ++kernels;
+    steps[step].add(k);
+    seconds += 1e-9 * static_cast<double>(k.duration_ns);
+    const auto lead = k.node ? plan.lead_of.find(*k.node) : plan.lead_of.end();
+    without_node += lead == plan.lead_of.end() ? 1 : 0;
+    (lead != plan.lead_of.end() ? by_launch[lead->second] : by_name[k.name]).add(k);
+  }
+};
 
 }  // namespace
 
-bool add_kernels(ModeTime& mode, const Plan& plan, std::map<NodeId, NodeTime>& rows, std::vector<NodeTime>& others,
-                 const std::vector<KernelRecord>& kernels) {
-  std::map<std::int64_t, std::vector<const KernelRecord*>> by_step;
+bool add_kernels(ModeTime& mode, const Plan& plan, std::map<NodeId, NodeTime>& rows, std::vector<NodeTime>& others, const RunFileReader& reader) {
+  Tally in_steps{plan}, of_no_step{plan};
   DeviceUse use;
   std::int64_t bad = 0;
-  for (const KernelRecord& k : kernels) {
-    if (k.duration_ns <= 0 || k.start_ns <= 0) {
-      ++bad;
-    } else if (!k.step) {
-      ++use.without_step;
-    } else {
-      by_step[*k.step].push_back(&k);
-    }
-  }
-  if (by_step.empty() && use.without_step > 0 && imported(mode.run)) {   // its figures are of the whole
-    for (const KernelRecord& k : kernels)
-      if (k.duration_ns > 0 && k.start_ns > 0) by_step[0].push_back(&k);
+  const KernelScan scan = scan_kernels(reader, mode.run.id, INT64_MAX, [&](const KernelSpan& k) {
+    if (k.duration_ns <= 0 || k.start_ns <= 0) ++bad;
+    else if (k.step) in_steps.add(k, *k.step);
+    else of_no_step.add(k, 0);
+  });
+  if (scan.kernels == 0) return false;
+  use.without_step = of_no_step.kernels;
+  const bool whole = in_steps.kernels == 0 && of_no_step.kernels > 0 && imported(mode.run);
+  if (whole) {   // its figures are of the whole
     use.without_step = 0;
     mode.notes.emplace_back("the trace marks no steps: figures \"a step\" are of the whole trace");
   }
-  if (by_step.empty()) {
-    mode.notes.push_back(fmt::format("{} kernels were recorded, none with a time stamp and a known step: no time per step can be made of them", kernels.size()));
+  const Tally& tally = whole ? of_no_step : in_steps;
+  if (tally.kernels == 0) {
+    mode.notes.push_back(fmt::format("{} kernels were recorded, none with a time stamp and a known step: no time per step can be made of them", scan.kernels));
     return false;
   }
-  use.traced_steps = std::ssize(by_step);
+  use.traced_steps = std::ssize(tally.steps);
+  use.kernels = tally.kernels;
+  use.without_node = tally.without_node;
   const auto steps = static_cast<double>(use.traced_steps);
-  std::map<NodeId, Sum> by_launch;
-  std::map<std::string, Sum> by_name;
-  double busy = 0.0, seconds = 0.0;
-  for (auto& [step, list] : by_step) {
-    std::stable_sort(list.begin(), list.end(), [](const KernelRecord* a, const KernelRecord* b) { return a->start_ns < b->start_ns; });
-    busy += covered_seconds(list);
-    for (const KernelRecord* k : list) {
-      ++use.kernels;
-      seconds += 1e-9 * static_cast<double>(k->duration_ns);
-      const bool known = k->node && plan.lead_of.contains(*k->node);
-      use.without_node += known ? 0 : 1;
-      (known ? by_launch[plan.lead_of.at(*k->node)] : by_name[k->name]).add(*k);
-    }
-  }
-  for (const auto& [lead, sum] : by_launch) fill(rows.at(lead), sum, steps);
-  for (const auto& [kernel, sum] : by_name) {
+  double busy = 0.0;
+  for (const auto& [step, covered] : tally.steps) busy += 1e-9 * static_cast<double>(covered.nanoseconds);
+  for (const auto& [lead, sum] : tally.by_launch) fill(rows.at(lead), sum, steps);
+  for (const auto& [kernel, sum] : tally.by_name) {
     NodeTime row{.name = kernel, .operation = "kernel", .category = kernel_category(kernel), .tensor_cores = TensorCores::not_a_product};
     fill(row, sum, steps);
     others.push_back(std::move(row));
   }
   use.kernels_per_step = figure(static_cast<double>(use.kernels) / steps, Provenance::counted);
-  use.kernel_seconds = figure(ratio(seconds, static_cast<double>(use.kernels)), Provenance::measured);
+  use.kernel_seconds = figure(ratio(tally.seconds, static_cast<double>(use.kernels)), Provenance::measured);
   use.busy_seconds = figure(busy / steps, Provenance::measured);
   use.busy = figure(ratio(use.busy_seconds.value, mode.step.value), Provenance::computed);
   mode.device = use;
   mode.sampled_steps = use.traced_steps;
   if (use.without_step > 0) mode.notes.push_back(fmt::format("{} kernels of no known step are in no figure per step", use.without_step));
-  if (bad > 0) mode.notes.push_back(fmt::format("{} of {} kernel records have no usable time stamp or duration: they are left out", bad, kernels.size()));
+  if (bad > 0) mode.notes.push_back(fmt::format("{} of {} kernel records have no usable time stamp or duration: they are left out", bad, scan.kernels));
   return true;
 }
 

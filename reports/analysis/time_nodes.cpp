@@ -82,9 +82,8 @@ void add_nodes(ModeTime& mode, const Plan& plan, const RunFileReader& reader) {
   std::map<NodeId, NodeTime> rows;
   for (const auto& [lead, members] : plan.launches) rows.emplace(lead, row_of(plan, lead));
   const std::vector<NodeTiming> timings = reader.node_timings(mode.run.id);
-  const std::vector<KernelRecord> kernels = reader.kernels(mode.run.id);
   std::vector<NodeTime> others;
-  const bool traced = !kernels.empty() && add_kernels(mode, plan, rows, others, kernels);
+  const bool traced = add_kernels(mode, plan, rows, others, reader);
   add_clock(mode, plan, rows, timings, !traced);
   for (auto& [lead, row] : rows) {
     if (!row.seconds.value && plan.view(lead)) {

@@ -40,9 +40,8 @@ Count tensor_bytes(const std::vector<std::int64_t>& shape, const std::string& fo
 
 /// Fills nodes, nodes_from, sampled_steps, nodes_sum, untimed, views and device.
 void add_nodes(ModeTime& mode, const Plan& plan, const RunFileReader& reader);
-/// Adds kernels to the rows (by lead) and rows for those without a node. False: none of a known step.
-bool add_kernels(ModeTime& mode, const Plan& plan, std::map<NodeId, NodeTime>& rows, std::vector<NodeTime>& others,
-                 const std::vector<KernelRecord>& kernels);
+/// Adds kernels to the rows (by lead) and rows for those without a node. Reads them one after another. False: none of a known step.
+bool add_kernels(ModeTime& mode, const Plan& plan, std::map<NodeId, NodeTime>& rows, std::vector<NodeTime>& others, const RunFileReader& reader);
 /// Of a trace that another program recorded: formats that the names of kernels say, and what was launched within its ranges.
 void add_imported(ModeTime& mode, const RunFileReader& reader);
 /// Rates, shares, tensor cores, once seconds are known.

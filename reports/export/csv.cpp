@@ -2,26 +2,17 @@
 
 #include <initializer_list>
 
+#include "reports/export/fields.h"
 #include "reports/export/machines.h"
 #include "reports/export/numbers.h"
 
 namespace ulpscope::reports {
 namespace {
 
-std::string quoted(const std::string& field) {
-  if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
-  std::string out = "\"";
-  for (const char c : field) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + "\"";
-}
-
 void line(std::ostream& out, std::initializer_list<std::string> fields) {
   bool first = true;
   for (const std::string& field : fields) {
-    out << (first ? "" : ",") << quoted(field);
+    out << (first ? "" : ",") << csv_quoted(field);
     first = false;
   }
   out << "\r\n";

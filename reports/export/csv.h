@@ -1,5 +1,5 @@
 // For spreadsheets: RFC 4180 (CRLF, quotes where needed), UTF-8, one header line, one figure in a row. NaN and
-// infinities are NaN, Infinity, -Infinity as in JSON; unknown is empty.
+// infinities are NaN, Infinity, -Infinity as in JSON; unknown is empty. Words that begin as a formula does (= + - @) have an apostrophe in front.
 //
 // Comparison: tag,mode,device,seed,figure,unit,value,spread,low,high,samples,provenance
 //   seed is empty for the figures of a mode; figure is a key of comparison_figures(), or verdict, verdict_reason, note

@@ -13,7 +13,8 @@ nlohmann::ordered_json number_json(const Number& value);
 /// {"value", "provenance"}, and "spread", "low", "high", "samples" where they apply.
 nlohmann::ordered_json figure_json(const Figure& figure);
 
-/// In quotes where RFC 4180 asks for them.
+/// In quotes where RFC 4180 asks for them. Words that begin with = + - @, a tab or CR, which a spreadsheet would take for a formula, get an
+/// apostrophe in front; numbers do not.
 std::string csv_quoted(const std::string& text);
 
 }  // namespace ulpscope::reports

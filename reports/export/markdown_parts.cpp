@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "reports/export/escape.h"
 #include "reports/export/layout.h"
 #include "reports/export/numbers.h"
 #include "reports/export/report_markdown.h"
@@ -9,29 +10,11 @@
 namespace ulpscope::reports {
 namespace {
 
-/// Bytes of the UTF-8 sequence that begins here; 0 if it is none.
-std::size_t sequence(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u; };
-  const auto follows = [&](std::size_t i) { return (byte(i) & 0xc0u) == 0x80u; };
-  const unsigned lead = byte(0);
-  if (lead < 0x80u) return 1;
-  if (lead >= 0xc2u && lead <= 0xdfu) return follows(1) ? 2 : 0;
-  if (lead >= 0xe0u && lead <= 0xefu) return follows(1) && follows(2) && !(lead == 0xe0u && byte(1) < 0xa0u) && !(lead == 0xedu && byte(1) > 0x9fu) ? 3 : 0;
-  if (lead >= 0xf0u && lead <= 0xf4u) return follows(1) && follows(2) && follows(3) && !(lead == 0xf0u && byte(1) < 0x90u) && !(lead == 0xf4u && byte(1) > 0x8fu) ? 4 : 0;
-  return 0;
-}
-
 enum class Inside { markdown, html };
 
 std::string shown_as_it_is(std::string_view text, Inside place) {
-  std::string out;
-  out.reserve(text.size());
-  for (std::size_t i = 0; i < text.size();) {
-    const std::size_t bytes = sequence(text, i);
-    const char c = text[i];
-    if (bytes != 1) {
-      out += bytes == 0 ? std::string_view("\xef\xbf\xbd") : text.substr(i, bytes);
-    } else if (c == '<') {
+  return escaped_text(text, [place](char c, std::string& out) {
+    if (c == '<') {
       out += "&lt;";
     } else if (c == '>') {
       out += "&gt;";
@@ -47,15 +30,23 @@ std::string shown_as_it_is(std::string_view text, Inside place) {
       if (place == Inside::markdown && std::string_view("\\|`*_~[]$").find(c) != std::string_view::npos) out += '\\';
       out += c;
     }
-    i += bytes == 0 ? 1 : bytes;
-  }
-  return out;
+  });
+}
+
+/// Addresses would become links: their sign is written as an entity.
+void break_links(std::string& text) {
+  const auto every = [&](std::string_view what, std::size_t at_sign, std::string_view entity) {
+    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + what.size())) text.replace(at + at_sign, 1, entity);
+  };
+  every("://", 0, "&#58;");
+  every("www.", 3, "&#46;");
 }
 
 }  // namespace
 
 std::string markdown_escaped(std::string_view text) {
   std::string out = shown_as_it_is(text, Inside::markdown);
+  break_links(out);
   // At its beginning, the mark of a list ("- ", "1. ") or a rule ("---"); not a number.
   const auto ends = [&](std::size_t i) { return i >= out.size() || out[i] == ' '; };
   const std::size_t digits = std::min(out.find_first_not_of("0123456789"), out.size());
@@ -86,6 +77,12 @@ std::string list(const std::vector<std::string>& items) {
   std::string out;
   for (const std::string& item : items) out += fmt::format("- {}\n", markdown_escaped(item));
   return out;
+}
+
+std::string word_table(const WordTable& words) {
+  Table table(words.head, words.numbers_from);
+  for (const auto& row : words.rows) table.row(row);
+  return (table.empty() ? "" : table.text()) + (words.notes.empty() ? "" : list(words.notes) + "\n");
 }
 
 std::string details(std::string_view summary, const std::string& content) {
@@ -135,6 +132,12 @@ namespace {
 std::string seconds(const Figure& f) { return f.value ? fmt::format("{} [{}]", seconds_text(*f.value), name(f.provenance)) : "unknown"; }
 std::string factor(const Figure& f) { return f.value ? fmt::format("{:.2f} [{}]", *f.value, name(f.provenance)) : "unknown"; }
 
+/// What mixed precision itself costs. fp32 has none; of a mode without a ledger it is not known.
+std::string costs(const ModeTime& mode) {
+  if (mode.run.mode == "fp32") return "nothing";
+  return (mode.ledger_at_least && mode.ledger_extra.value ? "at least " : "") + seconds(mode.ledger_extra);
+}
+
 std::string nodes_text(const ModeTime& mode) {
   constexpr std::size_t most_nodes = 10;
   Table table({"node", "category", "formats", "seconds a step", "share", "tensor cores"});
@@ -158,7 +161,7 @@ std::string time_part(const Report& report) {
     if (report.time.size() > 1) out += markdown_escaped(time.file) + "\n\n";
     Table table({"mode", "step", "from", "mixed precision costs, a step", "products free, at most ×", "came ×"}, 1);
     for (const ModeTime& m : time.modes)
-      table.row({m.run.mode, seconds(m.step), std::string(name(m.step_from)), m.ledger.empty() ? "nothing" : (m.ledger_at_least ? "at least " : "") + seconds(m.ledger_extra), factor(m.bound.free), factor(m.bound.speed)});
+      table.row({m.run.mode, seconds(m.step), std::string(name(m.step_from)), costs(m), factor(m.bound.free), factor(m.bound.speed)});
     out += table.text();
     for (const ModeTime& m : time.modes) out += details(fmt::format("{}: nodes by time{}", m.run.mode, m.emulated ? " (emulated)" : ""), nodes_text(m));
   }

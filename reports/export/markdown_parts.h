@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "reports/analysis/report.h"
+#include "reports/export/word_tables.h"
 
 namespace ulpscope::reports::markdown {
 
@@ -26,6 +27,8 @@ class Table {
 
 /// "- item" lines, escaped.
 std::string list(const std::vector<std::string>& items);
+/// The table, and below it its notes.
+std::string word_table(const WordTable& table);
 /// Folded: the summary is escaped, the content is Markdown.
 std::string details(std::string_view summary, const std::string& content);
 /// A key in words: "activation_too_large" > "activation too large".

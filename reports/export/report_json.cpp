@@ -63,10 +63,12 @@ json run_json(const ReportRun& r) {
 json verdict_json(const VerdictSection& v) {
   return {{"mode", word(v.mode)},
           {"sentence", v.sentence},
-          {"why", v.why},
-          {"costs", v.costs},
-          {"would_change", v.would_change},
+          {"why", v.all(&VerdictAnswer::why)},
+          {"costs", v.all(&VerdictAnswer::costs)},
+          {"would_change", v.all(&VerdictAnswer::would_change)},
           {"caveats", v.caveats},
+          {"notes", v.notes},
+          {"answers", each(v.answers, [](const VerdictAnswer& a) { return json{{"tag", a.tag}, {"sentence", a.sentence}, {"advice", advice_json(a.advice)}}; })},
           {"modes", each(v.modes, [](const ModeStanding& m) {
              return json{{"mode", m.mode}, {"label", m.label}, {"outcome", name(m.outcome)}, {"health", word(m.health)}, {"possible", m.possible}, {"against", word(m.against)}};
            })}};
@@ -132,6 +134,7 @@ json map_json(const NumericsMap& map) {
   return {{"run", map.run},
           {"observed_steps", map.observed},
           {"read_steps", map.read},
+          {"reading", word(map.reading)},
           {"layers", map.layers},
           {"more_layers", map.more_layers},
           {"columns", each(map.columns, [](const NumericsColumn& c) { return json{{"first", c.first}, {"last", c.last}, {"steps", c.steps}}; })},

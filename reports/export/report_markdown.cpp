@@ -6,6 +6,7 @@
 
 #include "reports/export/markdown_parts.h"
 #include "reports/export/numbers.h"
+#include "reports/export/word_tables.h"
 
 namespace ulpscope::reports {
 namespace {
@@ -13,10 +14,12 @@ namespace {
 using namespace markdown;
 
 constexpr std::size_t wide = 100;  // columns: nothing is cut
+constexpr std::size_t most_nodes_across = 10;  // of a mode, machines side by side
 
 std::string verdict_part(const Report& report) {
   const VerdictSection& v = report.verdict;
-  std::string out = fmt::format("**{}**\n\n", markdown_escaped(v.sentence));
+  std::string out;
+  for (const VerdictAnswer& answer : v.answers) out += fmt::format("**{}**\n\n", markdown_escaped(answer.sentence));
   if (!v.caveats.empty()) {
     for (const std::string& caveat : v.caveats) out += fmt::format("> {}\n>\n", markdown_escaped(caveat));
     out.erase(out.size() - 2);
@@ -25,9 +28,15 @@ std::string verdict_part(const Report& report) {
   const auto part = [&](const char* title, const std::vector<std::string>& items) {
     if (!items.empty()) out += fmt::format("{}:\n\n{}\n", title, list(items));
   };
-  part("Why", v.why);
-  part("What it costs and saves", v.costs);
-  part("What would change the answer", v.would_change);
+  part("Why", v.all(&VerdictAnswer::why));
+  part("What it costs and saves", v.all(&VerdictAnswer::costs));
+  part("What would change the answer", v.all(&VerdictAnswer::would_change));
+  for (const VerdictAnswer& answer : v.answers) {
+    const WordTable table = advice_table(answer), settings = settings_table(answer);
+    if (!answer.advice.device.empty() || v.answers.size() > 1) out += details(table.title, word_table(table));
+    if (!settings.rows.empty()) out += details(settings.title, word_table(settings));
+  }
+  if (!v.notes.empty()) out += details("What the answer rests on", list(v.notes));
   Table table({"mode", "loss against fp32", "as diagnosed", "in words"});
   for (const ModeStanding& mode : v.modes)
     table.row({mode.label, std::string(name(report.modes.modes[mode.mode].judgement.verdict)), words(name(mode.outcome)), mode.health.empty() ? "not diagnosed" : mode.health});
@@ -66,7 +75,10 @@ std::string modes_part(const Report& report) {
     for (const std::string& note : mode.notes) notes.push_back(fmt::format("{}: {}", label(mode), note));
   if (!notes.empty()) out += list(notes) + "\n";
   if (!report.modes.warnings.empty()) out += "Not alike:\n\n" + list(report.modes.warnings) + "\n";
-  return out + runs_table(report);
+  out += runs_table(report);
+  for (const WordTable& machines : machine_tables(report.modes, most_nodes_across)) out += details(machines.title, word_table(machines));
+  const WordTable sums = sums_table(report.modes.sums_changes);
+  return sums.rows.empty() ? out : out + details(sums.title, word_table(sums));
 }
 
 std::string overflows_part(const Report& report) {
@@ -140,6 +152,7 @@ std::string numerics_part(const Report& report) {
     for (std::size_t i = 0; i < std::min(most_layers, layers.size()); ++i)
       table.row({map.layers[layers[i].layer], layers[i].room ? number_text(*layers[i].room, 3) : "unknown", layers[i].flushed ? fmt::format("{:.3g} %", 100.0 * *layers[i].flushed) : "unknown", layers[i].bad ? "yes" : "no"});
     tables += table.text();
+    if (!map.reading.empty()) tables += fmt::format("{}: {}.\n\n", markdown_escaped(report.runs[map.run].label), markdown_escaped(map.reading));
     if (layers.size() > most_layers) tables += fmt::format("The {} nearest to their limit, of {}.\n\n", most_layers, layers.size() + static_cast<std::size_t>(map.more_layers));
   }
   return "### Numerics\n\n" + details("Layers nearest to the edge of their format, in their worst observed step [computed]", tables);

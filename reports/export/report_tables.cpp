@@ -22,7 +22,7 @@ void line(const std::vector<std::string>& fields, std::ostream& out) {
 const std::vector<ReportTable>& report_tables() {
   static const std::vector<ReportTable> all = [] {
     std::vector<ReportTable> tables;
-    for (const auto& part : {table_parts::result_tables, table_parts::curve_tables, table_parts::numerics_tables, table_parts::resource_tables})
+    for (const auto& part : {table_parts::result_tables, table_parts::machine_tables, table_parts::curve_tables, table_parts::numerics_tables, table_parts::resource_tables})
       for (ReportTable& table : part()) tables.push_back(std::move(table));
     return tables;
   }();

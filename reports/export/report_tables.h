@@ -44,6 +44,7 @@ void write_data_dictionary(std::ostream& out);
 namespace table_parts {
 // Parts of report_tables().
 std::vector<ReportTable> result_tables();     ///< verdict, modes, runs, notes, where it comes from
+std::vector<ReportTable> machine_tables();    ///< modes by device, machines side by side, sums of matrix units
 std::vector<ReportTable> curve_tables();      ///< curves, bands, loss scale
 std::vector<ReportTable> numerics_tables();   ///< layers, tensors, overflows, causes
 std::vector<ReportTable> resource_tables();   ///< memory, time

@@ -13,9 +13,10 @@ void verdict(const Report& report, const TableRows& row) {
     for (const std::string& item : items) row({part, "", item});
   };
   list("caveat", v.caveats);
-  list("why", v.why);
-  list("cost", v.costs);
-  list("would_change", v.would_change);
+  list("why", v.all(&VerdictAnswer::why));
+  list("cost", v.all(&VerdictAnswer::costs));
+  list("would_change", v.all(&VerdictAnswer::would_change));
+  list("note", v.notes);
 }
 
 void standing(const Report& report, const TableRows& row) {
@@ -114,7 +115,7 @@ void conditions(const Report& report, const TableRows& row) {
 
 std::vector<ReportTable> result_tables() {
   return {
-      {"verdict.csv", "which mode, why, what it costs and saves, what would change the answer", {{"part", "", "", "recommended, answer, caveat, why, cost, would_change"}, {"mode", "", "", "recommended; empty: undecided"}, {"text", "", "", "in words"}}, verdict},
+      {"verdict.csv", "which mode, why, what it costs and saves, what would change the answer", {{"part", "", "", "recommended, answer, caveat, why, cost, would_change, note"}, {"mode", "", "", "recommended; empty: undecided"}, {"text", "", "", "in words"}}, verdict},
       {"standing.csv",
        "how each mode fared",
        {{"tag", "", "", "setting, where there are several (settings.csv)"},

@@ -45,7 +45,12 @@ std::string runner_up(const DeviceAdvice& a) {
   const ModeAdvice* second = find(a, a.runner_up);
   if (second == nullptr) return a.winner.empty() ? "" : "none: no other mode that was weighed is possible";
   std::string text = a.runner_up;
-  if (a.margin.value) text += fmt::format(": its step takes {:.2f} x as long as that of {} [{}]", *a.margin.value, a.winner, name(a.margin.provenance));
+  if (a.margin.value) {
+    const bool projected = a.margin.provenance == Provenance::projected;
+    const std::string range = a.margin.low && a.margin.high ? fmt::format(" ({:.2f}…{:.2f})", *a.margin.low, *a.margin.high) : "";
+    text += fmt::format(": {}its step takes {:.2f} x{} as long as that of {} [{}]", projected && a.margin.low.value_or(0.0) < least_speed_up ? "projection cannot tell which is faster: " : "", *a.margin.value, range, a.winner,
+                        name(a.margin.provenance));
+  }
   if (!second->against.empty()) text += fmt::format("; {}", fmt::join(second->against, "; "));
   else if (!second->in_favour.empty()) text += fmt::format("; {}", second->in_favour.front());
   return text;
@@ -72,6 +77,10 @@ std::string range(const Figure& figure, FigureStyle style) {
 }
 const Figure& step_of(const ModeAdvice& m) { return m.evidence.measured.value ? m.evidence.measured : m.evidence.projected; }
 std::string gigabytes(double bytes) { return bytes < 0.9995e9 ? fmt::format("{:.3g} MB", bytes * 1e-6) : fmt::format("{:.3g} GB", bytes * 1e-9); }
+std::string memory_range(const Figure& f) {
+  if (!f.low || !f.high) return "-";
+  return *f.high < 0.9995e9 ? fmt::format("{:.3g}…{:.3g} MB", *f.low * 1e-6, *f.high * 1e-6) : fmt::format("{:.3g}…{:.3g} GB", *f.low * 1e-9, *f.high * 1e-9);
+}
 
 Cell finding(Trouble ModeEvidence::*part) {
   return [part](const ModeAdvice& m) {
@@ -112,6 +121,7 @@ void device_rows(std::ostream& out, const std::vector<const ModeAdvice*>& modes)
   row(out, modes, "    from…to", [](const ModeAdvice& m) { return m.speed.low && m.speed.high ? fmt::format("{:.2f}…{:.2f}", *m.speed.low, *m.speed.high) : "-"; });
   row(out, modes, "    from steps", [](const ModeAdvice& m) { return provenance(m.speed); });
   row(out, modes, "  memory", [](const ModeAdvice& m) { return m.evidence.memory.value ? gigabytes(*m.evidence.memory.value) : "unknown"; });
+  row(out, modes, "    from…to", [](const ModeAdvice& m) { return memory_range(m.evidence.memory); });
   row(out, modes, "    which is", [](const ModeAdvice& m) { return provenance(m.evidence.memory); });
   row(out, modes, "  fits", [](const ModeAdvice& m) { return std::string(name(m.evidence.fits)); });
   row(out, modes, "  greatest batch", [](const ModeAdvice& m) { return m.evidence.largest_batch ? fmt::format("{}{}", m.evidence.batch_capped ? "≥" : "", *m.evidence.largest_batch) : "-"; });
@@ -133,15 +143,15 @@ void table(const DeviceAdvice& a, std::ostream& out) {
 /// Of several GPUs the answers first, a line each.
 void overview(const std::vector<DeviceAdvice>& devices, std::ostream& out) {
   if (devices.size() < 2) return;
-  out << "\n  GPU                 answer        mode         × fp32's speed          fits\n";
+  out << "\n  GPU               answer       mode        × fp32's speed (from…to)       fits\n";
   for (const DeviceAdvice& a : devices) {
     const ModeAdvice* winner = find(a, a.winner);
-    std::string speed = "-", from = "";
+    std::string speed = "-";
     if (winner != nullptr && winner->speed.value) {
       speed = fmt::format("{:.2f}", *winner->speed.value);
-      from = winner->evidence.mode == "fp32" ? "" : fmt::format(" {}", name(winner->speed.provenance));
+      if (winner->evidence.mode != "fp32") speed += fmt::format(" ({:.2f}…{:.2f}) {}", winner->speed.low.value_or(*winner->speed.value), winner->speed.high.value_or(*winner->speed.value), name(winner->speed.provenance));
     }
-    const std::string line = "  " + pad_right(shorten(printable(a.device), 19), 20) + pad_right(name(a.outcome), 14) + pad_right(winner == nullptr ? "-" : shorten(printable(a.winner), 11), 12) + pad_left(speed, 9) + pad_right(from, 15) +
+    const std::string line = "  " + pad_right(shorten(printable(a.device), 17), 18) + pad_right(name(a.outcome), 13) + pad_right(winner == nullptr ? "-" : shorten(printable(a.winner), 11), 12) + pad_right(shorten(speed, 30), 31) +
                              (winner == nullptr ? "" : std::string(name(winner->evidence.fits)));
     out << line.substr(0, line.find_last_not_of(' ') + 1) << '\n';
   }

@@ -185,7 +185,7 @@ std::string heading(const ModeTime& m) {
 
 void mode_section(const ModeTime& mode, std::size_t top, std::ostream& out) {
   out << '\n' << wrap(fmt::format("{} seed {}, nodes from {}{}", printable(mode.run.mode), mode.run.seed, mode.nodes_from == NodeSource::none ? "nowhere" : mode.nodes_from == NodeSource::kernels ? "kernels" : "the clock around them",
-                                  mode.sampled_steps ? fmt::format(" in {} steps", *mode.sampled_steps) : ""),
+                                  mode.sampled_steps ? fmt::format(" in {} step{}", *mode.sampled_steps, *mode.sampled_steps == 1 ? "" : "s") : ""),
                       "");
   node_rows(mode, top, out);
   if (!mode.reasons.empty()) out << "  " << heading(mode) << '\n';

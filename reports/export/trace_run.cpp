@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reports/analysis/imported.h"
+
 namespace ulpscope::reports {
 namespace {
 
@@ -13,6 +15,13 @@ constexpr std::int64_t most_steps = 4096;         // of a page
 constexpr std::int64_t untimed_step = 1'000'000;  // ns that a step without a time is drawn with
 
 std::int64_t nanoseconds(double seconds) { return std::isfinite(seconds) && seconds > 0.0 ? static_cast<std::int64_t>(std::llround(std::min(seconds, 1e9) * 1e9)) : 0; }
+
+/// Of a damaged file a sum may be greater than any time.
+std::int64_t sum_of(std::int64_t a, std::int64_t b) {
+  if (b > 0 && a > INT64_MAX - b) return INT64_MAX;
+  if (b < 0 && a < INT64_MIN - b) return INT64_MIN;
+  return a + b;
+}
 
 void add(std::string& members, std::string_view key, const std::string& json) { members += fmt::format("{}\"{}\":{}", members.empty() ? "" : ",", key, json); }
 void add(std::string& members, std::string_view key, const Number& value) {
@@ -29,7 +38,7 @@ const std::string& phase_text(Phase phase) {
 
 }  // namespace
 
-RunTrace::RunTrace(const ReportRun& run, int pid, const ModeMemory* memory, TraceEvents& trace) : run_(run), pid_(pid), memory_(memory), trace_(trace) {
+RunTrace::RunTrace(const ReportRun& run, int pid, const ModeMemory* memory, TraceEvents& trace) : run_(run), pid_(pid), memory_(memory), trace_(trace), told_by_others_(imported(run.run).has_value()) {
   if (!run.run.plan) return;
   for (const NodeRecord& n : run.reader->nodes(*run.run.plan)) {
     Node node{json_text(n.name), {}, n.phase, n.position};
@@ -102,8 +111,8 @@ void RunTrace::read_timings() {
 
 void RunTrace::write_mean_step() {
   if (mean_.empty()) return;
-  thread(mean_passes_tid, fmt::format("passes, mean of {} sampled steps", mean_of_));
-  thread(mean_nodes_tid, fmt::format("nodes, mean of {} sampled steps, in the order of the plan", mean_of_));
+  thread(mean_passes_tid, fmt::format("passes, mean of {} sampled step{}", mean_of_, mean_of_ == 1 ? "" : "s"));
+  thread(mean_nodes_tid, fmt::format("nodes, mean of {} sampled step{}, in the order of the plan", mean_of_, mean_of_ == 1 ? "" : "s"));
   Ends ends;
   const std::int64_t end = write_nodes(mean_, 0, mean_passes_tid, mean_nodes_tid, ends);
   write_curve(0, end, ends);
@@ -118,7 +127,7 @@ std::int64_t RunTrace::write_nodes(const std::vector<Timed>& nodes, std::int64_t
     std::string arguments = n.arguments;
     add(arguments, "time", json_text(name(ordered[i].provenance)));
     trace_.slice(pid_, tid, n.name, at, ordered[i].nanoseconds, arguments);
-    at += ordered[i].nanoseconds;
+    at = sum_of(at, ordered[i].nanoseconds);
     ends[n.position] = at;
     if (i + 1 < ordered.size() && node(ordered[i + 1].node).phase == n.phase) continue;
     trace_.slice(pid_, passes, phase_text(n.phase), pass, at - pass);
@@ -132,7 +141,7 @@ void RunTrace::write_step(const StepRecord& step, const std::vector<const Kernel
   Ends ends;
   std::int64_t end = start;
   if (!kernels.empty()) {
-    end = std::max(end, write_kernels(kernels, start - kernels.front()->start_ns, ends));
+    end = std::max(end, write_kernels(kernels, sum_of(start, -std::max<std::int64_t>(kernels.front()->start_ns, -INT64_MAX)), ends));
   } else if (const auto timed = timed_.find(step.step); timed != timed_.end()) {
     thread(passes_tid, "passes");
     thread(nodes_tid, "nodes");
@@ -143,17 +152,17 @@ void RunTrace::write_step(const StepRecord& step, const std::vector<const Kernel
   add(arguments, "loss", step.loss);
   add(arguments, "loss_scale", step.loss_scale);
   add(arguments, "gradient_norm", step.gradient_norm);
-  add(arguments, "gradients_finite", std::string(step.finite ? "true" : "false"));
+  if (!told_by_others_) add(arguments, "gradients_finite", std::string(step.finite ? "true" : "false"));
   add(arguments, "tokens", step.tokens);
   add(arguments, "device_seconds", step.device_seconds);
   if (step.wall_seconds) {
-    end = std::max(end, start + nanoseconds(*step.wall_seconds));
+    end = std::max(end, sum_of(start, nanoseconds(*step.wall_seconds)));
     add(arguments, "wall_seconds", step.wall_seconds);
     add(arguments, "time", json_text(name(run_.run.time_provenance)));
   } else {
     add(arguments, "time", std::string("\"unknown\""));
     if (end == start) {
-      end += untimed_step;
+      end = sum_of(end, untimed_step);
       add(arguments, "drawn_as", std::string("\"1 ms\""));
     }
   }
@@ -178,7 +187,7 @@ std::int64_t RunTrace::write_kernels(const std::vector<const KernelRecord*>& ker
   std::int64_t last = 0;
   for (const KernelRecord* kernel : kernels) {
     write_kernel(*kernel, shift);
-    const std::int64_t start = kernel->start_ns + shift, end = start + std::max<std::int64_t>(0, kernel->duration_ns);
+    const std::int64_t start = sum_of(kernel->start_ns, shift), end = sum_of(start, std::max<std::int64_t>(0, kernel->duration_ns));
     last = std::max(last, end);
     if (!spans.empty() && spans.back().node == kernel->node)
       spans.back().end = std::max(spans.back().end, end);
@@ -213,7 +222,7 @@ void RunTrace::write_kernel(const KernelRecord& kernel, std::int64_t shift) {
   if (kernel.static_shared_bytes || kernel.dynamic_shared_bytes) fmt::format_to(out, ",\"shared_bytes\":{}", kernel.static_shared_bytes.value_or(0) + kernel.dynamic_shared_bytes.value_or(0));
   if (kernel.tensor_pipe) fmt::format_to(out, ",\"tensor_pipe\":{}", json_value(*kernel.tensor_pipe));
   if (kernel.node) fmt::format_to(out, ",\"node\":{}", node(*kernel.node).name);
-  trace_.slice(pid_, tid, kernel_name(kernel.name), kernel.start_ns + shift, std::max<std::int64_t>(0, kernel.duration_ns), {arguments.data(), arguments.size()});
+  trace_.slice(pid_, tid, kernel_name(kernel.name), sum_of(kernel.start_ns, shift), std::max<std::int64_t>(0, kernel.duration_ns), {arguments.data(), arguments.size()});
   ++kernels_;
 }
 

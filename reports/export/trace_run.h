@@ -52,6 +52,7 @@ class RunTrace {
   int pid_;
   const ModeMemory* memory_;
   TraceEvents& trace_;
+  bool told_by_others_;  ///< an imported run: whether gradients were finite is not on record
   std::map<NodeId, Node> nodes_{};
   std::unordered_map<std::string, std::string> kernel_names_{};
   std::map<std::int64_t, bool> threads_{};

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/export/csv.h"
+#include "reports/export/documents.h"
 #include "reports/export/fields.h"
 #include "reports/export/json.h"
 #include "reports/export/numbers.h"
@@ -89,6 +90,10 @@ struct Row {
   }
 };
 
+Figure share(const Number& value, Provenance provenance) { return value ? Figure{.value = *value, .provenance = provenance} : Figure{}; }
+Figure counted(int value) { return {.value = static_cast<double>(value), .provenance = Provenance::counted}; }
+Figure projected_count(std::int64_t value) { return {.value = static_cast<double>(value), .provenance = Provenance::projected}; }
+
 void mode_rows(const Row& row, const ModeAdvice& m, bool on_device) {
   const ModeEvidence& e = m.evidence;
   row(e.mode, "evidence", "loss_difference", e.distance, "", std::string(e.trained ? name(e.verdict) : e.from.empty() ? "not run" : "not ended"));
@@ -97,7 +102,13 @@ void mode_rows(const Row& row, const ModeAdvice& m, bool on_device) {
   row.found(e.mode, "flushed", e.flushed);
   row.found(e.mode, "lost_updates", e.lost);
   row.found(e.mode, "other_damage", e.other);
+  row(e.mode, "evidence", "steps", e.steps, "steps", "");
   row(e.mode, "evidence", "skipped", e.skipped, "steps", "");
+  row.text(e.mode, "evidence", "diverged", e.diverged);
+  row.text(e.mode, "evidence", "unfinished", e.unfinished);
+  if (!e.from.empty()) row(e.mode, "evidence", "seeds_under_both", counted(e.pairs), "seeds", "");
+  row.found(e.mode, "no_scale", e.no_scale);
+  row.text(e.mode, "evidence", "loss_scaler", e.scaling_known ? (e.scaled ? "yes" : "no") : "unknown");
   row(e.mode, "evidence", "shadow_error", e.error, "", "");
   if (on_device) {
     row.text(e.mode, "evidence", "runs", std::string(name(m.there.support)));
@@ -106,6 +117,9 @@ void mode_rows(const Row& row, const ModeAdvice& m, bool on_device) {
     row(e.mode, "evidence", "speed_against_fp32", m.speed, "", "");
     row(e.mode, "evidence", "memory_bytes", e.memory, "bytes", "");
     row.text(e.mode, "evidence", "fits", std::string(name(e.fits)));
+    row(e.mode, "evidence", "largest_batch", e.largest_batch ? projected_count(*e.largest_batch) : Figure{}, "samples", e.batch_capped ? "at least" : "");
+    row(e.mode, "evidence", "launch_share", share(e.launch_share, Provenance::projected), "", "");
+    row(e.mode, "evidence", "cast_share", share(e.cast_share, Provenance::computed), "", e.cast_words);
   }
   for (const std::string& words : m.refused) row.text(e.mode, "refused", "", words);
   for (const std::string& words : m.against) row.text(e.mode, "against", "", words);
@@ -113,6 +127,8 @@ void mode_rows(const Row& row, const ModeAdvice& m, bool on_device) {
 }
 
 }  // namespace
+
+json advice_json(const DeviceAdvice& advice) { return device_json(advice); }
 
 void JsonExporter::write(const Advice& advice, std::ostream& out) const {
   json devices = json::array();

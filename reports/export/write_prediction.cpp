@@ -16,7 +16,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr std::size_t label_width = 12;
+constexpr std::size_t label_width = 14;
 constexpr std::size_t most_foreseen = 8;
 
 void item(std::ostream& out, std::string_view label, const std::string& text) {

@@ -57,6 +57,9 @@ std::string speed_text(const Figure& figure) {
   return *figure.value < 1000.0 ? fmt::format("{:.2f}", *figure.value) : fmt::format("{:.1e}", *figure.value);
 }
 
+/// "2.77 (1.52…5.04)"
+std::string speed_range(const Figure& f) { return fmt::format("{} ({}…{})", speed_text(f), speed_text({.value = f.low}), speed_text({.value = f.high})); }
+
 std::string limits_text(const ModeProjection& mode) {
   std::size_t most = 0;
   for (std::size_t i = 1; i < mode.limited.size(); ++i)
@@ -69,6 +72,9 @@ std::string batch_text(const ModeProjection& mode) {
   if (!mode.largest_batch) return "-";
   return fmt::format("{}{}", mode.batch_capped ? "≥" : "", *mode.largest_batch);
 }
+
+/// Neither faster nor slower for certain. What is 1 whatever the shares is no question.
+bool cannot_be_told(const ModeProjection& mode) { return mode.speed.low && mode.speed.high && *mode.speed.low < 1.0 && *mode.speed.high > 1.0; }
 
 constexpr const char* head = "  mode       there        a step        from…to  x fp32    memory  fits    batch\n";
 
@@ -139,6 +145,13 @@ void gpu_lines(const GpuProjection& there, std::ostream& out) {
   line(out, "", fmt::format("{}{}", gpu_text(there), there.asked == there.gpu.name ? "" : fmt::format(" (\"{}\")", there.asked)));
   out << head;
   for (const ModeProjection& mode : there.modes) mode_line(mode, out);
+  std::vector<std::string> measured;
+  for (const auto& [mode, seconds] : there.measured) measured.push_back(fmt::format("{} {}", mode, seconds_text(seconds)));
+  if (!measured.empty()) line(out, "  measured   ", fmt::format("{}: a step on this GPU, in the same file; what is measured goes before what is projected", fmt::join(measured, ", ")));
+  std::vector<std::string> speeds;
+  for (const ModeProjection& mode : there.modes)
+    if (mode.speed.value && mode.mode != "fp32") speeds.push_back(fmt::format("{} {}{}", mode.mode, speed_range(mode.speed), cannot_be_told(mode) ? ", not to be told from 1" : ""));
+  if (!speeds.empty()) line(out, "  x fp32     ", fmt::format("{}", fmt::join(speeds, "; ")));
   std::vector<std::string> limits;
   for (const ModeProjection& mode : there.modes)
     if (mode.step.value) limits.push_back(fmt::format("{} {}", mode.mode, limits_text(mode)));
@@ -163,7 +176,8 @@ json spread(const Share& share) {
 }
 
 json mode_json(const ModeProjection& m, const Attainable& attainable) {
-  json limited = json::object(), launches = json::object(), carried = json::array(), nodes = json::array();
+  json limited = json::object(), launches = json::object(), beside = json::object(), carried = json::array(), nodes = json::array();
+  for (const auto& [other, ratio] : m.beside) beside[other] = figure(ratio);
   for (std::size_t i = 0; i < m.limited.size(); ++i) {
     limited[std::string(name(static_cast<Limit>(i)))] = number(m.limited[i]);
     launches[std::string(name(static_cast<Limit>(i)))] = m.step.value ? json(m.limited_launches[i]) : json(nullptr);
@@ -178,6 +192,7 @@ json mode_json(const ModeProjection& m, const Attainable& attainable) {
           {"step_seconds", figure(m.step)},
           {"no_time", m.no_time.empty() ? json(nullptr) : json(m.no_time)},
           {"speed_against_fp32", figure(m.speed)},
+          {"steps_beside", beside},
           {"tokens_per_second", figure(m.tokens_per_second)},
           {"launches", m.launches},
           {"limited_by", limited},
@@ -196,7 +211,11 @@ json gpu_json(const GpuProjection& there) {
   for (std::size_t c = 0; c < work_class_count; ++c)
     for (std::size_t s = 0; s < work_size_count; ++s)
       shares[std::string(name(static_cast<WorkClass>(c)))][std::string(name(static_cast<WorkSize>(s)))] = spread(there.attainable.share[c][s]);
-  for (const ModeProjection& mode : there.modes) modes.push_back(mode_json(mode, there.attainable));
+  for (const ModeProjection& mode : there.modes) {
+    modes.push_back(mode_json(mode, there.attainable));
+    const auto own = std::find_if(there.measured.begin(), there.measured.end(), [&](const auto& one) { return one.first == mode.mode; });
+    modes.back()["measured_step_seconds"] = own == there.measured.end() ? json(nullptr) : json(own->second);
+  }
   return {{"asked", there.asked},
           {"gpu", there.gpu.name},
           {"compute_capability", capability_text(there.gpu.capability)},

@@ -51,6 +51,7 @@ Attainable assumed(const Gpu& gpu);
 struct Work {
   WorkClass product = WorkClass::memory;  ///< memory: no product
   Number product_peak{};                  ///< TFLOP/s there, of the product's format
+  Rate rate = Rate::fp32;                 ///< that is its
   double product_flops = 0.0;
   double other_flops = 0.0;               ///< in fp32
   double bytes = 0.0;

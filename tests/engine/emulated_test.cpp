@@ -89,6 +89,46 @@ TEST_P(EmulatedGrid, TrainsAsTheCpuDoes) {
   if (Device* const gpu = test::gpu_device()) expect_as_on_the_cpu(GetParam().model, *gpu);
 }
 
+/// Losses, norms and all weights after some steps; and how many launches are several operations.
+struct Weights {
+  std::vector<float> numbers;
+  std::size_t groups = 0;
+};
+Weights train_weights(const ModelConfig& model, const char* mode, Device& device, bool fusion) {
+  TrainConfig config;
+  config.batch = batch;
+  config.fusion = fusion;
+  const testing::ListDataset data(model_batches(model, batch, 2));
+  Topics topics;
+  Trainer t(device, data, TrainerSetup{model, find_mode(mode), config, 3}, topics);
+  Weights w;
+  for (int i = 0; i < 2; ++i) {
+    const StepResult r = t.step();
+    w.numbers.insert(w.numbers.end(), {r.loss, r.gradient_norm});
+  }
+  for (const ValueId v : t.plan().graph.with_role(Role::parameter)) {
+    const std::vector<float> values = t.read(t.plan().graph.value(v).name);
+    w.numbers.insert(w.numbers.end(), values.begin(), values.end());
+  }
+  for (float& x : w.numbers)
+    if (std::isnan(x)) x = 0x1p100f;   // equal, whatever their payloads
+  for (const FusionGroup& group : t.plan().memory.fusion.groups) w.groups += group.kind == FusionKind::elements ? 1 : 0;
+  return w;
+}
+
+TEST_P(EmulatedGrid, FusedLaunchesHaveTheBitsOfSeparateOnes) {
+  std::unique_ptr<Device> emulated = test::make_emulated_device();
+  for (Device* device : {emulated.get(), test::gpu_device()}) {
+    if (device == nullptr) continue;
+    for (const char* mode : {"fp32", "fp16", "bf16_pure"}) {
+      const Weights fused = train_weights(GetParam().model, mode, *device, true), alone = train_weights(GetParam().model, mode, *device, false);
+      EXPECT_EQ(alone.groups, 0u);
+      EXPECT_EQ(fused.numbers, alone.numbers) << mode << " on " << device->description().name;
+      EXPECT_TRUE(fused.groups > 0u || std::string(mode) != "fp16");
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Named, EmulatedGrid, ::testing::ValuesIn(named_models()), [](const auto& each) { return each.param.name; });
 
 }  // namespace

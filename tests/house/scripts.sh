@@ -16,9 +16,9 @@ expect() {
   fi
 }
 
-for script in setup demo test bench fuzz sanitize bundle gpu_check lib.sh; do expect 0 '' bash -n "$root/scripts/$script"; done
+for script in setup demo test bench fuzz sanitize bundle gpu_check translations lib.sh; do expect 0 '' bash -n "$root/scripts/$script"; done
 expect 0 '' bash -n "$root/.ci/run"
-for script in setup demo test bench fuzz sanitize bundle gpu_check; do
+for script in setup demo test bench fuzz sanitize bundle gpu_check translations; do
   expect 2 "unknown argument '--frobnicate'; usage:" bash "$root/scripts/$script" --frobnicate
   [ "$(bash "$root/scripts/$script" --frobnicate 2>&1 | wc -l)" = 1 ] || { echo "$script: more than one line"; failed=1; }
   expect 0 "usage: scripts/$script" bash "$root/scripts/$script" --help

@@ -1,4 +1,7 @@
 // Training logs of other programs, imported as one types it.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 
 #include "profiler/import/input.h"
@@ -198,6 +201,73 @@ TEST_F(ImportLog, PrintedDictionariesAndOverflowLines) {
   expect_refused(log, "--every 0", {"--every", "0"});
   expect_refused(log, "from 1 to 1000000000", {"--every", "9223372036854775807"});
   expect_refused(file("words.log", "one\ntwo\n"), "nothing in it is a training log that is known (2 lines read)");
+}
+
+// Lines as training_log() of Megatron-LM writes them; the numbers are made up.
+TEST_F(ImportLog, LinesOfMegatron) {
+  const auto line = [](int step, const char* loss, const char* scale, const char* norm, int skipped, int nan) {
+    return fmt::format(" [2024-10-16 04:23:00] iteration {:8d}/{:8d} | consumed samples: {:12d} | elapsed time per iteration (ms): 350.0 | learning rate: 1.000E-04 | global batch size: 4 |{}{} loss scale: {} |{}{} number of skipped iterations: {:3d} | number of nan iterations: {:3d} |\n",
+                       step, 500, 4 * step, *loss == '\0' ? "" : " lm loss: ", *loss == '\0' ? "" : fmt::format("{} |", loss), scale, *norm == '\0' ? "" : " grad norm: ", *norm == '\0' ? "" : fmt::format("{} |", norm), skipped, nan);
+  };
+  // A line for each step: the scale is the one after it.
+  const std::string each = "using world size: 1, data-parallel-size: 1\n" + line(1, "", "65536.0", "", 1, 0) + line(2, "", "32768.0", "", 1, 1) + line(3, "1.005022E+01", "32768.0", "217.199", 0, 0) +
+                           line(4, "9.500000E+00", "65536.0", "3.5", 0, 0) + " validation loss at iteration 4 | lm loss value: 9.25E+00 | lm loss PPL: 1.04E+04 | \n" + line(5, "", "65536.0", "nan", 0, 0);
+  Answer answer = import(file("train.log", each));
+  ASSERT_EQ(answer.code, 0) << answer.err;
+  auto rows = steps();
+  ASSERT_EQ(rows.size(), 5u);
+  EXPECT_TRUE(rows[0].skipped && rows[1].skipped && !rows[2].skipped && !rows[4].skipped);
+  EXPECT_FALSE(rows[0].loss_scale.has_value()) << "before the first step it is not on record";
+  EXPECT_TRUE(same(rows[1].loss_scale, 65536.0));
+  EXPECT_TRUE(same(rows[1].loss, NAN)) << "a nan iteration";
+  EXPECT_FALSE(rows[0].loss.has_value());
+  EXPECT_TRUE(same(rows[2].loss_scale, 32768.0));
+  EXPECT_TRUE(same(rows[2].loss, 10.05022));
+  EXPECT_TRUE(same(rows[2].gradient_norm, 217.199));
+  EXPECT_TRUE(same(rows[3].learning_rate, 1e-4));
+  EXPECT_TRUE(same(rows[4].loss, NAN)) << "applied, and without a loss";
+  EXPECT_FALSE(rows[4].finite);
+  EXPECT_EQ(run().mode, "fp16");
+  EXPECT_EQ(run().loss_scaling, "dynamic:megatron");
+  EXPECT_EQ(run().status, reports::RunStatus::interrupted);
+  EXPECT_THAT(run().message, HasSubstr("5 of 500"));
+  {
+    const reports::RunFileReader reader(in("run.ulp"));
+    EXPECT_EQ(reader.evaluations(reports::RunId{1}).at(0).step, 4);
+    EXPECT_TRUE(same(reader.evaluations(reports::RunId{1}).at(0).loss, 9.25));
+    std::vector<std::int64_t> changes;
+    for (const auto& event : reader.events(reports::RunId{1}))
+      if (event.kind == "scale_change") changes.push_back(event.step);
+    EXPECT_THAT(changes, ElementsAre(1, 3));
+  }
+  EXPECT_THAT(flat(answer.out), AllOf(HasSubstr("printed log of Megatron-LM: 6 entries, 5 steps"), HasSubstr("read as NaN: 1 (inferred"), HasSubstr("not read: column consumed samples: 5"), HasSubstr("other lines: 1")));
+
+  // A line every 10 steps; the first after the search for the scale. bf16 says a scale of 1.
+  answer = import(file("ten.log", line(10, "", "8388608.0", "", 10, 0) + line(20, "1.0E+01", "32768.0", "2.0", 8, 0) + line(30, "9.0E+00", "32768.0", "1.0", 0, 0)));
+  ASSERT_EQ(answer.code, 0) << answer.err;
+  rows = steps();
+  ASSERT_EQ(rows.size(), 20u);
+  EXPECT_EQ(std::count_if(rows.begin(), rows.end(), [](const auto& row) { return row.skipped; }), 18);
+  EXPECT_EQ(rows[9].step, 9);
+  EXPECT_TRUE(rows[9].skipped);
+  EXPECT_TRUE(same(rows[10].loss_scale, 8388608.0)) << "what the entry before ended with";
+  EXPECT_FALSE(rows[11].loss_scale.has_value());
+  EXPECT_EQ(rows[17].step, 17);
+  EXPECT_TRUE(rows[17].skipped);
+  EXPECT_EQ(rows[18].step, 19);
+  EXPECT_FALSE(rows[18].skipped);
+  EXPECT_THAT(flat(answer.out), AllOf(HasSubstr("which steps of an entry were skipped is not said: its first ones stand for them (8 in all)"), HasSubstr("its loss is the mean of those that were applied")));
+  ASSERT_EQ(import(file("bf16.log", line(1, "1.0E+01", "1.0", "2.0", 0, 0) + line(2, "9.0E+00", "1.0", "2.0", 0, 0))).code, 0);
+  EXPECT_EQ(run().mode, "unknown");
+  EXPECT_EQ(run().loss_scaling, "unknown");
+  // Cut off, damaged, and not to be believed.
+  const std::string cut = line(1, "1.0E+01", "1.0", "2.0", 0, 0) + line(2, "9.0E+00", "1.0", "2.0", 0, 0);
+  answer = import(file("cut.log", cut.substr(0, cut.size() - 80)));
+  ASSERT_EQ(answer.code, 0) << answer.err;
+  EXPECT_EQ(steps().size(), 1u);
+  EXPECT_THAT(flat(answer.out), HasSubstr("the last line: 1 (it is cut off: left out)"));
+  expect_refused(file("bad.log", line(1, "abc", "1.0", "2.0", 0, 0)), "bad.log: line 1: loss \"abc\" is no number");
+  expect_refused(file("many.log", line(400000000, "1.0", "1.0", "2.0", 300000000, 0)), "300000000 more skipped iterations: more than 2000000 in all are not believed");
 }
 
 TEST_F(ImportLog, ANormOfMinusOneIsNotFinite) {

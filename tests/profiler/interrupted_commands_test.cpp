@@ -1,4 +1,4 @@
-// Ctrl-C in commands that run a step and record nothing: replay, and diagnose --predict.
+// Ctrl-C in commands that run a step and record nothing (replay, and diagnose --predict), and in one that writes much: import.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -83,6 +83,23 @@ class InterruptedCommand : public testing::Test {
   }
   std::string folder_;
 };
+
+TEST_F(InterruptedCommand, AnImportLeavesWhatWasThere) {
+  {
+    std::ofstream log(in("long.csv"));
+    log << "step,loss\n";
+    for (int i = 1; i <= 400000; ++i) log << i << ",2.5\n";
+    std::ofstream(in("short.csv")) << "step,loss\n1,2\n";
+  }
+  ASSERT_EQ(program({"import", in("short.csv"), "-o", in("run.ulp")}, 0).code, 0);
+  const auto before = std::filesystem::file_size(in("run.ulp"));
+  const Ended ended = program({"import", in("long.csv"), "-o", in("run.ulp"), "--force"}, SIGINT);
+  EXPECT_EQ(ended.code, 130) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("interrupted; nothing was written"));
+  EXPECT_EQ(ended.out, "");
+  EXPECT_EQ(std::filesystem::file_size(in("run.ulp")), before);
+  for (const auto& entry : std::filesystem::directory_iterator(folder_)) EXPECT_EQ(entry.path().string().find(".part"), std::string::npos) << entry.path();
+}
 
 TEST_F(InterruptedCommand, Predict) { expect_interrupted({"diagnose", "--predict", in("slow.toml")}); }
 

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "reports/export/report_tables.h"
 #include "tests/profiler/support/report_fixture.h"
@@ -26,6 +27,23 @@ TEST_F(ReportFormsCommand, WritesThemAllAtOnce) {
   for (const auto& entry : fs::directory_iterator(in("deep/tables"))) files += entry.is_regular_file() ? 1 : 0;
   EXPECT_EQ(files, reports::report_tables().size() + 1) << "every table, the dictionary, and nothing left over";
   EXPECT_THAT(read(in("deep/tables/data_dictionary.csv")), StartsWith("file,column,unit,provenance,meaning\r\n"));
+}
+
+// The verdict is what `ulpscope advise` says of the same file and GPU.
+TEST_F(ReportFormsCommand, TheAnswerIsThatOfAdvise) {
+  const std::string run = in("tiny.ulp");
+  ASSERT_EQ(ulpscope({"run", std::string(ULPSCOPE_SOURCE_DIR) + "/examples/cases/01.toml", "-o", run}).code, exit_ok);
+  for (const char* gpu : {"h100", "t4"}) {
+    const Answer advised = ulpscope({"advise", run, "--gpu", gpu, "--json"});
+    ASSERT_EQ(advised.code, exit_ok) << advised.err;
+    ASSERT_EQ(ulpscope({"report", run, "--gpu", gpu, "--json", in("r.json"), "--force"}).code, exit_ok);
+    const auto device = nlohmann::json::parse(advised.out).at("devices").at(0);
+    const auto report = nlohmann::json::parse(read(in("r.json")));
+    ASSERT_EQ(report.at("verdict").at("answers").size(), 1u);
+    EXPECT_EQ(report.at("verdict").at("answers").at(0).at("advice"), device) << gpu;
+  }
+  refused(ulpscope({"report", run, "--gpu", "nosuch", "--md", in("x.md")}), "no GPU \"nosuch\"");
+  refused(ulpscope({"report", run, "--gpu", "", "--md", in("x.md")}), "--gpu takes names");
 }
 
 TEST_F(ReportFormsCommand, AFolderKeepsItsOtherFilesAndItsOwnAreReplacedOnlyByForce) {

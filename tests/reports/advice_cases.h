@@ -19,6 +19,11 @@ struct Made {
   }
   Made& measured(double ms) { return with(ms, 0.99 * ms, 1.01 * ms, Provenance::measured); }
   Made& range(double low, double high) { return with(*e.projected.value * 1e3, low, high, Provenance::projected); }
+  /// What the projection says of fp32's step beside its own; else slow of one is held against fast of the other.
+  Made& gain(double low, double value, double high) {
+    e.beside["fp32"] = {.value = value, .low = low, .high = high, .provenance = Provenance::projected};
+    return *this;
+  }
   Made& untimed(const char* why) {
     e.projected = e.measured = {};
     e.no_time = why;

@@ -315,6 +315,18 @@ TEST_F(AdviceEvidence, TheAdviceInEveryForm) {
   EXPECT_THAT(csv, HasSubstr("gpu,mode,section,key,value,low,high,unit,provenance,text\r\n"));
   EXPECT_THAT(csv, ::testing::ContainsRegex("T4,fp16,evidence,measured_step_seconds,0.004,0.0038[0-9]*,0.0042[0-9]*,s/step,measured,\r\n"));
   EXPECT_THAT(csv, HasSubstr("T4,fp16,answer,outcome,,,,,,undecided\r\n"));
+  for (const char* key : {"steps", "skipped", "seeds_under_both", "largest_batch", "loss_scaler", "no_scale", "launch_share", "cast_share"}) EXPECT_THAT(csv, HasSubstr(std::string("T4,fp16,evidence,") + key + ",")) << key;
+  Advice harmed = advice;
+  ModeEvidence& e = harmed.devices[0].modes[1].evidence;
+  e.diverged = "seed 1: diverged at step 37";
+  e.steps = {.value = 600, .provenance = Provenance::counted};
+  e.pairs = 2;
+  e.largest_batch = 96;
+  e.batch_capped = true;
+  std::ostringstream out;
+  make_exporter("csv")->write(harmed, out);
+  EXPECT_THAT(out.str(), AllOf(HasSubstr("T4,fp16,evidence,steps,600,,,steps,counted,\r\n"), HasSubstr("T4,fp16,evidence,seeds_under_both,2,,,seeds,counted,\r\n"), HasSubstr("T4,fp16,evidence,diverged,,,,,,seed 1: diverged at step 37\r\n"),
+                               HasSubstr("T4,fp16,evidence,largest_batch,96,,,samples,projected,at least\r\n")));
 }
 
 TEST_F(AdviceEvidence, WithoutAGpuItSaysWhichThereAre) {

@@ -262,7 +262,7 @@ TEST_F(Compare, JoinsFilesOfTheSameExperiment) {
   EXPECT_THAT(compare({&a, &a}).warnings, IsEmpty()) << "the same file twice";
 }
 
-TEST_F(Compare, WarnsOfFilesThatAreNotAlike) {
+TEST_F(Compare, RefusesFilesThatAreNotAlike) {
   MadeUpRun bigger = made_up("fp32", 1, 2.0);
   bigger.run.batch = 16;
   bigger.run.data = "other.txt";
@@ -270,8 +270,16 @@ TEST_F(Compare, WarnsOfFilesThatAreNotAlike) {
   const RunFileReader b = make_run_file(in("b.ulp"), {bigger});
   const Comparison comparison = compare({&a, &b});
   EXPECT_THAT(order(comparison), ElementsAre("Afp32", "Afp16", "Bfp32"));
-  EXPECT_THAT(comparison.warnings,
-              ElementsAre("A and B are not alike and not held against each other: they differ in batch, data"));
+  // Said once, with the reason, though it is the same device.
+  EXPECT_THAT(comparison.warnings, IsEmpty());
+  ASSERT_TRUE(comparison.machines);
+  ASSERT_EQ(comparison.machines->refused.size(), 1u);
+  EXPECT_EQ(comparison.machines->refused[0].tag, "B");
+  EXPECT_THAT(comparison.machines->refused[0].reasons, ElementsAre("another batch: batch is 16, in A 8", HasSubstr("another configuration: data is other.txt, in A ")));
+  // Within one file they are held apart, with a warning.
+  const RunFileReader one = make_run_file(in("one.ulp"), {made_up("fp32", 1, 2.0), bigger});
+  EXPECT_FALSE(compare({&one}).machines);
+  EXPECT_THAT(compare({&one}).warnings, Contains("A and B are not alike and not held against each other: they differ in batch, data"));
 }
 
 TEST_F(Compare, OtherDevicesShareLossesButNotTimes) {

@@ -126,6 +126,39 @@ TEST_F(DiagnosisStepsTest, ALossThatRanAwayFromBelowZero) {
   EXPECT_NE(d.causes[0].what.find("-1.3 in step 4, 3 in step 5"), std::string::npos) << d.causes[0].what;
 }
 
+TEST_F(DiagnosisStepsTest, ADivergenceThatEndedWellIsNotPassedOver) {
+  const auto outcome = [&](double middle) {
+    ForgedRun run("fp16");
+    run.small_model();
+    run.observe(0, {});
+    for (int i = 0; i < 10; ++i) run.step(i == 4 || i == 5 ? middle : 2.0 - 0.1 * i, false, 1024.0);
+    if (middle > 2.0) run.events.push_back({.run = run.run.id, .step = 5, .kind = event_kind::divergence, .value = middle});
+    return of(run);
+  };
+  const RunDiagnosis away = outcome(9.0);
+  EXPECT_EQ(away.outcome, Outcome::healthy);
+  EXPECT_EQ(away.verdict.find("no harm found, though the loss had run away: 10 of 10 steps applied"), 0u) << away.verdict;
+  EXPECT_EQ(outcome(1.6).verdict.find("healthy: 10 of 10 steps applied"), 0u);
+}
+
+// 2^6 in step 1, 2^9 in step 3: 1.5 bits a step, 7 bits below the limit in step 3, so the limit is reached in step 8.
+TEST_F(DiagnosisStepsTest, AStepThatTheRunHasPassedIsNoProjection) {
+  const auto leaves = [&](int steps, double greatest) {
+    ForgedRun run("fp16");
+    run.small_model();
+    run.run.steps_planned = 20;
+    for (int i = 0; i < steps; ++i) run.step(1.0, false, 1024.0);
+    run.observe(0, {{"y", {.greatest = 64.0}}});
+    run.observe(2, {{"y", {.greatest = greatest}}});
+    const RunDiagnosis d = of(run);
+    return d.watch.empty() ? std::nullopt : d.watch.front().leaves;
+  };
+  EXPECT_EQ(leaves(3, 512.0), 7);
+  EXPECT_EQ(leaves(7, 512.0), 7);
+  EXPECT_EQ(leaves(8, 512.0), std::nullopt) << "step 8 is over, and nothing left its range";
+  EXPECT_EQ(leaves(20, 512.0), std::nullopt);
+}
+
 TEST_F(DiagnosisStepsTest, AReplayThatDiffersIsTheDevice) {
   ForgedRun run("fp16");
   run.small_model();

@@ -31,6 +31,8 @@ struct ForgedMachine {
   std::string train = R"({"lr": 0.001, "policy": "torch_cuda", "keep_fp32": [], "fusion": true})";
   std::string extra_node{};   ///< a node at the end of fp16's plan
 
+  bool scaled = false;        ///< fp16 has a loss scaler
+
   bool log = false;           ///< imported from a log of another program: of no device that is known
 
   bool cpu() const { return kind == "cpu"; }
@@ -47,6 +49,7 @@ struct ForgedMachine {
     run.batch = batch;
     run.context = context;
     run.threads = cpu() ? Count(threads) : std::nullopt;
+    run.loss_scaling = scaled && name == "fp16" ? "dynamic:pytorch" : "none";
     run.time_provenance = cpu() && name != "fp32" ? Provenance::emulated : Provenance::measured;
     run.attributes_json = R"({"train": )" + train + "}";
     if (log) run.attributes_json = attributes_with({.format = "CSV", .file = "log.csv", .mode_from = "given"});

@@ -126,6 +126,22 @@ TEST_F(HtmlReport, WhatIsNotFiniteIsAGapAndNeverANumber) {
   EXPECT_EQ(data.at("curves")[0].at("held_out").at("gaps")[0][0], "NaN");
 }
 
+// Against time, too, a gap is as long as its steps; of very many some are drawn from all over the run, and the page says so.
+TEST_F(HtmlReport, GapsHaveTheirTimesAndWhereTheyAreThinnedItIsSaid) {
+  ForgedRun run("fp16", 1);
+  run.small_model();
+  for (int i = 0; i < 2000; ++i) {
+    run.step(i < 10 || i % 2 == 0 ? 2.0 : nan_number);
+    run.steps.back().wall_seconds = 0.5;
+  }
+  const std::string page = page_of(forge(in("a.ulp"), {&run}));
+  const nlohmann::json gaps = data_of(page).at("curves")[0].at("loss").at("gaps");
+  ASSERT_LE(gaps.size(), html::most_gaps);
+  EXPECT_EQ(gaps[0], nlohmann::json::parse(R"(["NaN",12,12,6,6])")) << "step 12 ends after 6 s";
+  EXPECT_GT(gaps.back()[1].get<int>(), 1990);
+  EXPECT_THAT(text_of(page), HasSubstr("fp16, seed 0: one in 3 of its 995 gaps is drawn"));
+}
+
 TEST_F(HtmlReport, TenThousandStepsInFourModesAreBelowThreeMegabytes) {
   std::vector<MadeUpRun> runs;
   for (const char* mode : {"fp32", "tf32", "fp16", "bf16"}) {

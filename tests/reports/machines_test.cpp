@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "kernels/error.h"
+#include "reports/analysis/files.h"
 #include "reports/export/exporter.h"
 #include "reports/export/layout.h"
 #include "tests/reports/forged_machines.h"
@@ -166,6 +167,8 @@ TEST_F(Machines, WhatIsNotAlikeIsRefusedWithTheReason) {
               ElementsAre("another plan of fp16: 8 nodes, in A 7; node 8 is relu new (forward): fp16 64×16 > fp16 64×16, in A not there"));
   EXPECT_THAT(refused([](ForgedMachine& m) { m.batch = 16, m.context = 1; }), ElementsAre(HasSubstr("another batch"), HasSubstr("another sequence")));
   EXPECT_THAT(refused([](ForgedMachine&) {}), ElementsAre("not one refusal"));
+  EXPECT_THAT(refused([](ForgedMachine& m) { m.train = R"({"a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1, "fusion": true, "keep_fp32": [], "lr": 0.001, "policy": "torch_cuda", "z": 1})"; }),
+              ElementsAre(HasSubstr("train.f is 1, in A not set; and 1 more")));
 }
 
 TEST_F(Machines, TheOthersAreStillCompared) {
@@ -178,15 +181,54 @@ TEST_F(Machines, TheOthersAreStillCompared) {
   EXPECT_THAT(all.warnings, Not(Contains(HasSubstr("not alike"))));
 }
 
-TEST_F(Machines, SettingsOfOneDeviceAreHeldApartAsEver) {
-  ForgedMachine bigger = forged_cpu();
-  bigger.batch = 16;
-  bigger.threads = 4;
-  const Comparison all = compared({forged_cpu(), bigger});
-  EXPECT_THAT(all.machines->refused, IsEmpty());
-  EXPECT_THAT(all.warnings, Contains(HasSubstr("A and B are not alike and not held against each other: they differ in batch")));
-  bigger.batch = 8;
-  EXPECT_EQ(compared({forged_cpu(), bigger}).machines->machines.size(), 2u) << "other threads, side by side";
+TEST_F(Machines, WhatADeviceIsCalledDoesNotMatter) {
+  // Another batch is refused on another device, on the same with other threads, and on the very same.
+  for (const auto& [device, threads] : {std::pair("Testium 9001", 2), {"Testium 9000", 4}, {"Testium 9000", 2}}) {
+    ForgedMachine bigger = forged_cpu();
+    bigger.batch = 16;
+    bigger.device = device;
+    bigger.threads = threads;
+    const Comparison all = compared({forged_cpu(), bigger});
+    EXPECT_THAT(reasons(all), ElementsAre("another batch: batch is 16, in A 8")) << device << threads;
+    EXPECT_THAT(all.warnings, Not(Contains(HasSubstr("not alike")))) << "said once";
+  }
+  ForgedMachine other = forged_cpu();
+  other.threads = 4;
+  EXPECT_EQ(compared({forged_cpu(), other}).machines->machines.size(), 2u) << "other threads, side by side";
+}
+
+TEST_F(Machines, ThePrecisionPolicyHasTheScalerWhereALossIsScaled) {
+  const auto with = [](const char* train, bool scaled) {
+    ForgedMachine m = forged_h100();
+    m.train = train;
+    m.scaled = scaled;
+    return m;
+  };
+  const char *plain = R"({"lr": 0.001, "scaler": {"init": 65536.0}})", *lower = R"({"lr": 0.001, "scaler": {"init": 1024.0}})";
+  ForgedMachine first = forged_a100();
+  first.train = plain;
+  first.scaled = true;
+  EXPECT_THAT(reasons(compared({first, with(lower, true)})), ElementsAre("another precision policy: train.scaler.init is 1024.0, in A 65536.0"));
+  // No mode scales its loss: what its scaler would have been is nothing.
+  first.scaled = false;
+  EXPECT_EQ(compared({first, with(lower, false)}).machines->machines.size(), 2u);
+  first.train = R"({"accumulator_format": "fp32", "lr": 0.001})";
+  EXPECT_THAT(reasons(compared({first, with(R"({"accumulator_format": "bf16", "lr": 0.001})", false)})), ElementsAre(R"(another precision policy: train.accumulator_format is "bf16", in A "fp32")"));
+}
+
+TEST_F(Machines, OneFileByTwoNamesCountsOnce) {
+  const RunFileReader& file = file_of(forged_a100());
+  const std::filesystem::path path = file.path();
+  const RunFileReader again((path.parent_path() / "." / path.filename()).string());
+  const Comparison all = compare({&file, &again});
+  EXPECT_EQ(all.settings.size(), 1u);
+  EXPECT_THAT(all.files, ElementsAre(file.path()));
+  EXPECT_THAT(all.warnings, Contains(HasSubstr("are one file: it counts once")));
+  EXPECT_THAT(all.warnings, Not(Contains(HasSubstr("was run twice"))));
+  EXPECT_THAT(short_names({"a/run.ulp", "b/run.ulp", "c.ulp"}), ElementsAre("a/run.ulp", "b/run.ulp", "c.ulp"));
+  EXPECT_THAT(short_names({"/x/a/run.ulp", "/y/a/run.ulp", "/y/z/other.ulp"}), ElementsAre("/x/a/run.ulp", "/y/a/run.ulp", "other.ulp"));
+  EXPECT_THAT(short_names({"run.ulp", "/run.ulp"}), ElementsAre("run.ulp", "/run.ulp"));
+  EXPECT_EQ(short_name("/y/a/run.ulp", {"/x/a/run.ulp", "/y/a/run.ulp"}), "/y/a/run.ulp");
 }
 
 TEST_F(Machines, AnImportedLogIsNoMachineButASettingOfItsOwn) {
@@ -206,12 +248,14 @@ TEST_F(Machines, AnImportedLogIsNoMachineButASettingOfItsOwn) {
   EXPECT_NEAR(*mode(all, "fp16").at[1].ratio.value, 0.5, 1e-12);
 }
 
-TEST_F(Machines, SettingsOfTheFirstMachineAreHeldApartWhateverWasNamedBefore) {
+TEST_F(Machines, AnotherFileOfTheFirstMachineIsRefusedLikeAnyOther) {
   ForgedMachine bigger = forged_a100();
   bigger.batch = 16;
   const Comparison all = compared({forged_log(), forged_a100(), bigger, forged_h100()});
   ASSERT_EQ(all.machines->machines.size(), 2u);
-  EXPECT_THAT(all.machines->refused, IsEmpty()) << "C is the first machine's";
+  ASSERT_EQ(all.machines->refused.size(), 1u);
+  EXPECT_EQ(all.machines->refused[0].tag, "C");
+  EXPECT_THAT(all.machines->refused[0].reasons, ElementsAre("another batch: batch is 16, in B 8"));
 }
 
 TEST_F(Machines, WhatIsNotOnRecordIsSaidToBeUnchecked) {

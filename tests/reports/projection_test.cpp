@@ -106,6 +106,60 @@ TEST_F(ProjectionTest, AStepIsTheSumOfItsLaunches) {
   EXPECT_DOUBLE_EQ(*project_mode(planned("fp32", 4), gpu("t4"), assumed(gpu("t4"))).step.value, (4 * 1 + 2) * 5e-6);
 }
 
+/// One launch of so many seconds at the peaks.
+LaunchParts part(double product, Rate rate, double bytes, double calls = 1.0) {
+  return {.calls = calls, .work = rate == Rate::fp32 ? WorkClass::fp32_products : WorkClass::matrix_units, .rate = rate, .size = WorkSize::large, .product = product, .bytes = bytes};
+}
+
+// Against closed forms: shares of products 0.5 … 0.95 in fp32 and 0.3 … 0.869 with matrix units, bandwidth 0.5 … 0.93, launches 3 … 10 µs.
+TEST(RatioOfSteps, VariesWhatIsNotTheSameInBoth) {
+  const Attainable shares = assumed(gpu("t4"));
+  const double best = 271.0 / 312.0;
+  const Figure products = ratio_of_steps({part(8e-3, Rate::fp32, 0)}, {part(1e-3, Rate::fp16, 0)}, shares);
+  EXPECT_NEAR(*products.value, 8.0 * 0.6 / 0.8, 1e-12);
+  EXPECT_NEAR(*products.low, 8.0 * 0.3 / 0.95, 1e-12) << "fp32 at its best beside fp16 at its worst";
+  EXPECT_NEAR(*products.high, 8.0 * best / 0.5, 1e-12);
+  EXPECT_EQ(products.provenance, Provenance::projected);
+  // The same format, and the same memory: what is reached of it is no question of the mode.
+  for (const LaunchParts& same : {part(1e-3, Rate::fp32, 0), part(1e-3, Rate::fp16, 0), part(0, Rate::fp32, 1e-3)}) {
+    LaunchParts twice = same;
+    twice.calls = 2.0;
+    const Figure half = ratio_of_steps({twice}, {same}, shares);
+    EXPECT_NEAR(*half.low, 2.0, 1e-12);
+    EXPECT_NEAR(*half.high, 2.0, 1e-12);
+  }
+  // fp32 moves 1.15 ms of bytes; fp16 half of that, and launches 100 casts besides: which is faster depends on what a launch costs, and
+  // what share of the bandwidth there is. Both at the same end of everything would say 1.05 at least.
+  const std::vector<LaunchParts> fp32{part(0, Rate::fp32, 1.15e-3)}, fp16{part(0, Rate::fp32, 0.575e-3), part(0, Rate::fp32, 0, 100)};
+  const Figure told = ratio_of_steps(fp32, fp16, shares);
+  EXPECT_NEAR(*told.low, 1.15e-3 / 0.93 / (0.575e-3 / 0.93 + 100 * 10e-6), 1e-9);
+  EXPECT_NEAR(*told.high, 1.15e-3 / 0.5 / (0.575e-3 / 0.5 + 100 * 3e-6), 1e-9);
+  EXPECT_LT(*told.low, 1.0);
+  EXPECT_GT(*told.high, 1.5);
+  EXPECT_FALSE(ratio_of_steps({}, fp16, shares).value);
+}
+
+TEST_F(ProjectionTest, SpeedsHaveARangeOfTheirOwn) {
+  const auto bytes = [](PlannedMode mode, std::int64_t times) {
+    for (NodeRecord& node : mode.plan.nodes) node.flops = *node.flops * times;
+    return mode;
+  };
+  const Projection p = project({.modes = {bytes(planned("fp32"), 4'000'000), bytes(planned("fp16"), 4'000'000)}}, {{"t4", gpu("t4")}}, {});
+  const ModeProjection &fp32 = p.gpus.at(0).modes.at(0), &fp16 = p.gpus.at(0).modes.at(1);
+  EXPECT_DOUBLE_EQ(*fp32.speed.low, 1.0);
+  EXPECT_DOUBLE_EQ(*fp32.speed.high, 1.0);
+  EXPECT_LT(*fp16.speed.low, *fp32.step.low / *fp16.step.low) << "wider than with both at their best";
+  EXPECT_GT(*fp16.speed.high, *fp32.step.high / *fp16.step.high);
+  EXPECT_DOUBLE_EQ(*fp16.beside.at("fp32").low, *fp16.speed.low);
+  EXPECT_NEAR(*fp32.beside.at("fp16").high * *fp16.speed.low, 1.0, 1e-12);
+  // The same plan in tf32 below 8.0 is fp32: nothing is uncertain of that.
+  PlannedMode tf32 = bytes(planned("fp32"), 4'000'000);
+  tf32.mode = "tf32";
+  const Projection same = project({.modes = {bytes(planned("fp32"), 4'000'000), tf32}}, {{"v100", gpu("v100")}}, {});
+  EXPECT_DOUBLE_EQ(*same.gpus.at(0).modes.at(1).speed.low, 1.0);
+  EXPECT_DOUBLE_EQ(*same.gpus.at(0).modes.at(1).speed.high, 1.0);
+}
+
 TEST_F(ProjectionTest, EmulatedModesHaveNoTime) {
   const ModeProjection bf16 = project_mode(planned("bf16"), gpu("t4"), assumed(gpu("t4")));
   EXPECT_FALSE(bf16.step.known());
@@ -260,6 +314,14 @@ TEST_F(ProjectionTest, MeasuredRunsAreProjectedFromTheOthers) {
   std::ostringstream text;
   write_checked_text(p, text);
   EXPECT_THAT(text.str(), HasSubstr("greatest error"));
+  // Its own times stand beside, where the file was made on the very GPU.
+  ProjectionInput itself{.file = a100.path(), .modes = planned_modes(a100, {})};
+  const Projection own = project(itself, {{"a100", gpu("a100")}, {"t4", gpu("t4")}}, runs);
+  ASSERT_THAT(own.gpus[0].measured, SizeIs(2));
+  EXPECT_EQ(own.gpus[0].measured[0].first, "fp32");
+  EXPECT_DOUBLE_EQ(own.gpus[0].measured[0].second, *runs[0].step_seconds);
+  EXPECT_THAT(own.gpus[1].measured, SizeIs(0));
+  EXPECT_THAT(text_of(own), HasSubstr("what is measured goes before what is projected"));
   // A share that is twice too good shows as an error.
   MeasuredRun slow = runs.front();
   slow.step_seconds = 2.0 * *slow.step_seconds;

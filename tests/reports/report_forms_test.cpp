@@ -230,6 +230,7 @@ TEST_F(ReportForms, TheDictionaryHasEveryColumnWithItsMeaning) {
 
 TEST_F(ReportForms, NamesAreTextInMarkdown) {
   EXPECT_EQ(markdown_escaped("a|b`c<d>&*_[x](y)\\\x01\n@me #8"), "a\\|b\\`c&lt;d&gt;&amp;\\*\\_\\[x\\](y)\\\\? &#64;me &#35;8");
+  EXPECT_EQ(markdown_escaped("https://a.b www.c.d"), "https&#58;//a.b www&#46;c.d") << "no links";
   EXPECT_EQ(markdown_escaped("- x"), "\\- x");
   EXPECT_EQ(markdown_escaped("12. x"), "12\\. x");
   EXPECT_EQ(markdown_escaped("---"), "\\---");
@@ -259,6 +260,12 @@ TEST_F(ReportForms, NamesAreTextInMarkdown) {
   }
   EXPECT_EQ(open, closed);
   EXPECT_GT(open, 4u);
+}
+
+// A spreadsheet takes words that begin so for a formula; numbers stay numbers.
+TEST_F(ReportForms, NoFieldOfCsvIsAFormula) {
+  for (const char* words : {"=1+1", "+cmd|' /C calc'!A0", "-x", "@SUM(A1)", "\tx", "- item"}) EXPECT_EQ(csv_lines(csv_quoted(words) + "\r\n").at(0).at(0), std::string("'") + words);
+  for (const char* number : {"-1.5", "-1e-300", "-Infinity", "+2", "-0", "1", "", "NaN", "layer-1", "'x"}) EXPECT_EQ(csv_quoted(number), number);
 }
 
 TEST_F(ReportForms, DocumentsAreAsTheSchemaSays) {

@@ -33,16 +33,41 @@ std::vector<MadeUpRun> seeds_of(const std::string& mode, double difference) {
   return runs;
 }
 
+/// fp32 and fp16 of the small model: y overflows in step 1 of fp16, which is skipped.
+struct TwoModes {
+  ForgedRun fp32{"fp32", 1}, fp16{"fp16", 2};
+  explicit TwoModes(std::int64_t steps = 4) {
+    fp32.small_model("fp32");
+    fp16.small_model();
+    for (std::int64_t i = 0; i < steps; ++i) {
+      fp32.step();
+      fp16.step(1.0, i == 1, i <= 1 ? 65536.0 : 32768.0);
+      Counts y{.greatest = 2048.0};
+      if (i == 1) y = {.greatest = 70000.0, .overflowed = 3};
+      const Counts gradient{.greatest = 16.0, .flushed = 1, .zero = 1};
+      const Counts weight{.lost = i == 2 ? 2 : 0};
+      fp16.observe(i, {{"y", y}, {"y.cast", gradient}, {"w", weight}, {"loss", {.positive_infinite = i == 1 ? 1 : 0}}}, i == 1 ? "replay" : "sampled");
+      for (TensorStatsRecord& row : fp16.stats) row.histogram = ExponentHistogram{-1, {3, 1}};
+    }
+    fp16.events.push_back({.run = RunId{2}, .step = 1, .kind = event_kind::overflow});
+    fp16.events.push_back({.run = RunId{2}, .step = 1, .kind = event_kind::scale_change, .value = 32768.0});
+  }
+  RunFileReader file(const std::string& path, const std::vector<MendRecord>& mends = {}) { return forge(path, {&fp32, &fp16}, mends); }
+};
+
 TEST_F(ReportSections, TheVerdictOnEmulatedTimesIsUndecidedAndSaysSoFirst) {
   std::vector<MadeUpRun> runs = seeds_of("fp16", 0.001);
   for (MadeUpRun& run : runs) run.step_seconds = {run.run.mode == "fp32" ? 0.2 : 0.1, run.run.mode == "fp32" ? 0.2 : 0.1};
   const RunFileReader reader = make_run_file(in("a.ulp"), runs);
   const Report report = of(reader);
   EXPECT_EQ(report.verdict.mode, "");
-  EXPECT_THAT(report.verdict.sentence, testing::StartsWith("Undecided: fp16 keeps fp32's result"));
+  EXPECT_THAT(report.verdict.sentence, testing::StartsWith("Undecided: time elsewhere says nothing of a GPU"));
+  EXPECT_THAT(report.verdict.sentence, HasSubstr("by their numerics"));
+  ASSERT_EQ(report.verdict.answers.size(), 1u);
+  for (const ModeAdvice& mode : report.verdict.answers[0].advice.modes) EXPECT_FALSE(mode.evidence.measured.value || mode.speed.value) << mode.evidence.mode;
   ASSERT_FALSE(report.verdict.caveats.empty());
   EXPECT_THAT(report.verdict.caveats.front(), HasSubstr("emulated: fp16"));
-  EXPECT_FALSE(report.verdict.would_change.empty());
+  EXPECT_FALSE(report.verdict.answers[0].would_change.empty());
   ASSERT_EQ(report.runs.size(), 6u);
   EXPECT_EQ(report.runs[4].label, "fp16, seed 1");
   EXPECT_TRUE(report.runs[3].first_of_mode);
@@ -52,6 +77,7 @@ TEST_F(ReportSections, AMeasuredSpeedDecidesAndALossBeyondTheNoiseForbids) {
   for (const double difference : {0.001, 1.0}) {
     std::vector<MadeUpRun> runs = seeds_of("bf16", difference);
     for (MadeUpRun& run : runs) {
+      run.run.device = "NVIDIA A100-SXM4-80GB";
       run.run.device_kind = "cuda";
       run.run.time_provenance = Provenance::measured;
       run.step_seconds = {run.run.mode == "fp32" ? 0.2 : 0.1, run.run.mode == "fp32" ? 0.2 : 0.1};
@@ -60,8 +86,14 @@ TEST_F(ReportSections, AMeasuredSpeedDecidesAndALossBeyondTheNoiseForbids) {
     const Report report = of(reader);
     EXPECT_EQ(report.verdict.mode, difference < 0.1 ? "bf16" : "fp32") << report.verdict.sentence;
     EXPECT_TRUE(report.verdict.caveats.empty());
+    EXPECT_THAT(report.verdict.sentence, HasSubstr("on A100 SXM 80GB: "));
+    const std::vector<std::string> why = report.verdict.all(&VerdictAnswer::why);
     if (difference < 0.1) {
-      EXPECT_THAT(report.verdict.costs, testing::Contains(HasSubstr("2 × fp32's speed")));
+      EXPECT_THAT(report.verdict.all(&VerdictAnswer::costs), testing::Contains(HasSubstr("2.00 × fp32's speed")));
+      EXPECT_TRUE(report.verdict.modes[1].possible);
+    } else {
+      EXPECT_THAT(why, testing::Contains(testing::StartsWith("bf16 is out: worse than fp32 beyond seed noise")));
+      EXPECT_FALSE(report.verdict.modes[1].possible);
     }
   }
 }
@@ -70,8 +102,8 @@ TEST_F(ReportSections, OneSeedCarriesNoVerdict) {
   const RunFileReader reader = make_run_file(in("a.ulp"), {made_up("fp32", 0, 2.0), made_up("bf16", 0, 2.0)});
   const Report report = of(reader);
   EXPECT_EQ(report.verdict.mode, "");
-  EXPECT_THAT(report.verdict.sentence, HasSubstr("no verdict on bf16"));
-  EXPECT_THAT(report.verdict.would_change, testing::Contains(HasSubstr("3 seeds")));
+  EXPECT_THAT(report.verdict.sentence, HasSubstr("open: bf16"));
+  EXPECT_THAT(report.verdict.answers[0].would_change, testing::Contains(HasSubstr("3 seeds")));
 }
 
 // More seeds would not clear what came to harm, and nothing can be held against an fp32 that did.
@@ -83,11 +115,48 @@ TEST_F(ReportSections, WhatCameToHarmIsOutWhateverTheSeeds) {
     const RunFileReader reader = make_run_file(in(std::string(sick) + ".ulp"), runs);
     const Report report = of(reader);
     EXPECT_EQ(report.verdict.mode, "");
-    if (std::string_view(sick) == "fp32")
-      EXPECT_THAT(report.verdict.sentence, HasSubstr("fp32 itself does not come through"));
-    else
-      EXPECT_THAT(report.verdict.sentence, HasSubstr("no verdict on tf32; bf16 is out"));
+    for (const ModeStanding& mode : report.verdict.modes) EXPECT_EQ(mode.possible, mode.label != sick) << mode.label;
+    EXPECT_THAT(report.verdict.answers[0].why, testing::Contains(testing::StartsWith(std::string(sick) + " is out: ")));
   }
+}
+
+// One decision, whoever asks.
+TEST_F(ReportSections, TheVerdictIsTheAnswerOfAdvise) {
+  const RunFileReader reader = make_run_file(in("a.ulp"), seeds_of("bf16", 0.001));
+  const Advice alone = advise({.reader = &reader});
+  const Report report = of(reader);
+  ASSERT_EQ(report.verdict.answers.size(), 1u);
+  EXPECT_EQ(report.verdict.answers[0].advice.reason, alone.devices.at(0).reason);
+  EXPECT_THAT(report.verdict.notes, testing::Not(testing::Contains(HasSubstr("GPUs of the table"))));
+}
+
+// Runs of one setting in two files are weighed together.
+TEST_F(ReportSections, SeedsInSeveralFilesAreWeighedTogether) {
+  std::vector<MadeUpRun> runs = seeds_of("bf16", 0.001), first, second;
+  for (MadeUpRun& run : runs) (run.run.mode == "fp32" ? first : second).push_back(run);
+  const RunFileReader a = make_run_file(in("a.ulp"), first), b = make_run_file(in("b.ulp"), second);
+  const Report report = make_report({&a, &b});
+  ASSERT_EQ(report.verdict.answers.size(), 1u);
+  ASSERT_EQ(report.verdict.answers[0].advice.modes.size(), 2u);
+  EXPECT_EQ(report.verdict.answers[0].advice.modes[1].evidence.verdict, Verdict::inside);
+}
+
+// Where an experiment was run on a CPU and on a GPU, the GPU is what is decided for.
+TEST_F(ReportSections, AnAnswerForEachMachineThatIsKnown) {
+  std::vector<MadeUpRun> here = seeds_of("bf16", 0.001), there = here;
+  for (MadeUpRun& run : there) {
+    run.run.device = "NVIDIA A100-SXM4-80GB";
+    run.run.device_kind = "cuda";
+    run.run.time_provenance = Provenance::measured;
+    run.step_seconds = {run.run.mode == "fp32" ? 0.2 : 0.1, run.run.mode == "fp32" ? 0.2 : 0.1};
+  }
+  const RunFileReader a = make_run_file(in("a.ulp"), here), b = make_run_file(in("b.ulp"), there);
+  const Report report = make_report({&a, &b});
+  ASSERT_EQ(report.verdict.answers.size(), 1u);
+  EXPECT_EQ(report.verdict.answers[0].tag, "B");
+  EXPECT_EQ(report.verdict.mode, "bf16");
+  EXPECT_THAT(report.verdict.sentence, testing::StartsWith("B: bf16 on A100 SXM 80GB: 2.00 x fp32's speed"));
+  ASSERT_TRUE(report.modes.machines);
 }
 
 TEST_F(ReportSections, TheBandIsBetweenTheSeedsOfFp32AndSpikesStayInIt) {
@@ -114,28 +183,6 @@ TEST_F(ReportSections, TheBandIsBetweenTheSeedsOfFp32AndSpikesStayInIt) {
   ASSERT_EQ(report.curves.runs[2].series.skipped.size(), 1u);
   EXPECT_EQ(report.curves.runs[2].series.skipped[0].step, 10);
 }
-
-/// fp32 and fp16 of the small model: y overflows in step 1 of fp16, which is skipped.
-struct TwoModes {
-  ForgedRun fp32{"fp32", 1}, fp16{"fp16", 2};
-  explicit TwoModes(std::int64_t steps = 4) {
-    fp32.small_model("fp32");
-    fp16.small_model();
-    for (std::int64_t i = 0; i < steps; ++i) {
-      fp32.step();
-      fp16.step(1.0, i == 1, i <= 1 ? 65536.0 : 32768.0);
-      Counts y{.greatest = 2048.0};
-      if (i == 1) y = {.greatest = 70000.0, .overflowed = 3};
-      const Counts gradient{.greatest = 16.0, .flushed = 1, .zero = 1};
-      const Counts weight{.lost = i == 2 ? 2 : 0};
-      fp16.observe(i, {{"y", y}, {"y.cast", gradient}, {"w", weight}, {"loss", {.positive_infinite = i == 1 ? 1 : 0}}}, i == 1 ? "replay" : "sampled");
-      for (TensorStatsRecord& row : fp16.stats) row.histogram = ExponentHistogram{-1, {3, 1}};
-    }
-    fp16.events.push_back({.run = RunId{2}, .step = 1, .kind = event_kind::overflow});
-    fp16.events.push_back({.run = RunId{2}, .step = 1, .kind = event_kind::scale_change, .value = 32768.0});
-  }
-  RunFileReader file(const std::string& path, const std::vector<MendRecord>& mends = {}) { return forge(path, {&fp32, &fp16}, mends); }
-};
 
 TEST_F(ReportSections, AnOverflowIsTracedToTheOperationThatMadeItWithItsCauseAndStamp) {
   TwoModes two;
@@ -228,11 +275,35 @@ TEST_F(ReportSections, OfManyObservedStepsThoseWithAnOverflowAreRead) {
   EXPECT_EQ(steps.back(), 99);
   EXPECT_THAT(steps, testing::Contains(1));
   EXPECT_EQ(steps_to_read(reader, RunId{2}, in_one * 100).size(), 100u);
-  const Report report = make_report({&reader}, {.numerics = {.rows = in_one * 10}});
+  const Report report = make_report({&reader}, {.numerics = {.rows = in_one * 10}, .diagnosis_rows = in_one * 20});
   EXPECT_EQ(report.numerics.maps[0].observed, 100);
   EXPECT_EQ(report.numerics.maps[0].read, std::ssize(steps));
   EXPECT_TRUE(report.overflows.events[0].cause) << "the diagnosis rests on the same steps";
   EXPECT_THAT(diagnosis_of(report.runs[1], report.diagnoses)->notes, testing::Contains(HasSubstr("of 100 observed steps")));
+}
+
+// Of very many overflows the first is read, and others evenly among them: it is said how many of how many.
+TEST_F(ReportSections, OfManyOverflowsSomeAreReadAndItIsSaid) {
+  TwoModes two(100);
+  for (std::int64_t i = 10; i < 90; ++i) two.fp16.events.push_back({.run = RunId{2}, .step = i, .kind = event_kind::overflow});
+  const RunFileReader reader = two.file(in("a.ulp"));
+  const auto in_one = static_cast<std::int64_t>(reader.tensor_stats(RunId{2}, {.first = 5, .end = 6}).size());
+  const std::vector<std::int64_t> steps = steps_to_read(reader, RunId{2}, in_one * 20);
+  EXPECT_LE(steps.size(), 20u);
+  EXPECT_THAT(steps, testing::Contains(1)) << "the first";
+  EXPECT_GT(std::count_if(steps.begin(), steps.end(), [](std::int64_t step) { return step > 60 && step < 90; }), 2) << "late ones, too";
+  EXPECT_THAT(words_of_reading(reader, RunId{2}, steps), testing::MatchesRegex("of 100 observed steps the statistics of [0-9]+ were read: .* of the 81 with an overflow, .*"));
+  EXPECT_EQ(words_of_reading(reader, RunId{2}, reader.observed_steps(RunId{2})), "");
+}
+
+TEST_F(ReportSections, ARunWithoutAStepIsNotHealthy) {
+  ForgedRun run("fp16", 1);
+  run.small_model();
+  run.observe(0, {{"y", {.greatest = 16.0}}});
+  const RunFileReader reader = forge(in("a.ulp"), {&run});
+  const Report report = of(reader);
+  EXPECT_EQ(report.verdict.modes.at(0).outcome, Outcome::not_observed);
+  EXPECT_EQ(report.verdict.modes.at(0).health, "no step is recorded");
 }
 
 TEST_F(ReportSections, MemoryThatDidNotHalveIsExplainedByCategory) {

@@ -84,6 +84,19 @@ TEST_F(RunResults, ALossThatRanAwayIsSaid) {
   EXPECT_FALSE(first(reader).diverged()) << "its loss is a number and is compared";
   EXPECT_THAT(compare({&reader}).modes[0].notes,
               testing::ElementsAre("seed 1: diverged: the loss ran away, said in step 10"));
+  EXPECT_FALSE(first(reader).came_back);
+}
+
+TEST_F(RunResults, ALossThatCameBackSaysSoAndStillRanAway) {
+  MadeUpRun run = made_up("fp16", 1, 2.0);
+  run.loss = [](std::int64_t i) { return i < 5 ? 2.0 : i < 9 ? 9.0 : 1.5; };
+  const RunFileReader reader = file({run}, [](RunFileWriter& writer) {
+    writer.push(EventRecord{.run = RunId{1}, .step = 7, .kind = event_kind::divergence, .value = 9.0});
+  });
+  EXPECT_TRUE(first(reader).came_back);
+  EXPECT_TRUE(first(reader).went_astray());
+  EXPECT_THAT(compare({&reader}).modes[0].notes,
+              testing::ElementsAre("seed 1: diverged: the loss ran away, said in step 8; it came back, to 1.5 at the end"));
 }
 
 TEST_F(RunResults, SkippedStepsAtTheEndAreNoDivergenceBeforeTheyAreThree) {

@@ -209,6 +209,28 @@ void weight_copies(const Evidence& e, const ObservedStep& step, const PlanNode& 
   causes.push_back(std::move(cause));
 }
 
+/// Running variances that became zero: training does not read them, evaluation divides by the root of epsilon alone.
+void running_variance(const Evidence& e, const ObservedStep& step, const PlanNode& node, std::vector<Cause>& causes) {
+  if (node.record.operation != "ema" || node.outputs.empty() || node.inputs.size() < 2 || !node.inputs[1]) return;
+  const TensorId variance = e.plan().uncast(*node.inputs[1]);
+  const PlanNode* const norm = e.plan().producer(variance);
+  if (norm == nullptr || norm->record.operation != "batch_norm" || norm->outputs.size() < 4 || norm->outputs[3] != variance) return;
+  const Stat* stat = step.stat(node.outputs.front());
+  const Format format = e.plan().format(node.outputs.front());
+  const double epsilon = std::fabs(number(*norm, "epsilon").value_or(1e-5));
+  if (stat == nullptr || !is_16bit(format) || share_flushed(*stat) < half || info(format).flush_threshold < much_of_norm * epsilon) return;
+  if (known(step, node.record.name, Kind::activation_below_range, causes)) return;
+  Cause cause = begin(step, node, Kind::activation_below_range, format);
+  cause.tensor = e.plan().title(node.outputs.front());
+  const std::int64_t was = stat->elements - stat->zero;
+  cause.what = fmt::format(
+      "running statistics: {} of the variances in {} ({} of {} that are not 0) were rounded to zero in {} (at or below {}). Training does not read them; "
+      "evaluation divides by the root of an epsilon of {} alone",
+      percent(share_flushed(*stat)), cause.tensor, stat->flushed, was, name(format), amount(info(format).flush_threshold), amount(epsilon));
+  cause.facts.push_back(fact("flushed", "rounded to zero", static_cast<double>(stat->flushed), fmt::format("{} of {}", stat->flushed, was)));
+  causes.push_back(std::move(cause));
+}
+
 }  // namespace
 
 void silent_flushed_causes(const Evidence& evidence, std::vector<Cause>& causes) {
@@ -217,6 +239,7 @@ void silent_flushed_causes(const Evidence& evidence, std::vector<Cause>& causes)
       inner_addends(step, node, causes);
       forward_results(evidence, step, node, causes);
       weight_copies(evidence, step, node, causes);
+      running_variance(evidence, step, node, causes);
     }
 }
 

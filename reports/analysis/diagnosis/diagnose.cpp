@@ -124,7 +124,7 @@ void add_unknown(const Evidence& e, const StepStory& story, std::vector<Cause>& 
 }
 
 Outcome outcome_of(const Evidence& e, const StepStory& story, const std::vector<Cause>& causes) {
-  Outcome outcome = e.observed().empty() ? Outcome::not_observed : Outcome::healthy;
+  Outcome outcome = e.observed().empty() || story.steps == 0 ? Outcome::not_observed : Outcome::healthy;
   if (story.steps > 0 && story.applied == 0 && story.skips == story.steps) outcome = Outcome::untrained;
   for (const Cause& cause : causes) {
     if (cause.gravity == Gravity::fatal) return Outcome::fatal;
@@ -195,9 +195,7 @@ RunDiagnosis diagnose_run(const Evidence& e, const std::vector<MendRecord>& mend
   add_notes(e, story, run);
   for (const Remedy& trial : other_trials(e, mends, run.causes))
     run.notes.push_back(fmt::format("tried: {}: {}", trial.change, trial.status));
-  if (e.left_out() > 0)
-    run.notes.push_back(fmt::format("of {} observed steps the statistics of {} were looked at, those with an overflow among them",
-                                    std::ssize(e.observed()) + e.left_out(), e.observed().size()));
+  if (!e.reading().empty()) run.notes.push_back(e.reading());
   run.verdict = verdict_of(e, story, run);
   return run;
 }

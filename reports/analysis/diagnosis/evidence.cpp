@@ -126,6 +126,7 @@ Evidence::Evidence(const RunFileReader& reader, const RunRecord& run, std::int64
     const std::size_t all = reader.observed_steps(run.id).size();
     std::vector<std::int64_t> steps = steps_to_read(reader, run.id, most_rows);
     left_out_ = static_cast<std::int64_t>(all - steps.size());
+    reading_ = words_of_reading(reader, run.id, steps);
     if (left_out_ > 0) read_ = std::move(steps);
   }
   observed_ = gather(statistics(reader));

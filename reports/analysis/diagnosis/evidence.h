@@ -66,6 +66,7 @@ class Evidence {
   std::vector<TensorStatsRecord> statistics(const RunFileReader& reader) const;
   /// Observed steps whose statistics were not read.
   std::int64_t left_out() const { return left_out_; }
+  const std::string& reading() const { return reading_; }  ///< of what was left out, in words; empty: nothing was
 
   /// train.* as recorded: setting("scaler.policy"), "" if it is not there.
   std::string setting(const std::string& key) const;
@@ -93,6 +94,7 @@ class Evidence {
   bool one_step_ = false;
   std::optional<std::vector<std::int64_t>> read_{};  ///< steps; none: all
   std::int64_t left_out_ = 0;
+  std::string reading_{};
 };
 
 }  // namespace ulpscope::reports

@@ -108,6 +108,7 @@ std::vector<Watched> watch_list(const Evidence& evidence) {
   const ObservedStep& last = evidence.observed().back();
   const ObservedStep& first = evidence.observed().front();
   const auto span = static_cast<double>(last.step - first.step);
+  const std::int64_t reached = evidence.steps().empty() ? last.step : std::max(last.step, evidence.steps().back().step);
   const double horizon = std::max(span, static_cast<double>(evidence.run().steps_planned.value_or(0) - last.step));
   for (const PlanNode& node : evidence.plan().nodes()) {
     if (node.record.phase != Phase::forward) continue;  // the scaled backward pass is the scaler's to look after
@@ -126,8 +127,9 @@ std::vector<Watched> watch_list(const Evidence& evidence) {
       if (span > 0.0 && was != nullptr && was->greatest > 0.0) {
         const double grown = std::log2(stat->greatest / was->greatest);
         watched.growth = grown / span;
-        if (grown >= least_growth)
-          watched.leaves = last.step + static_cast<std::int64_t>(std::ceil(*bits / *watched.growth));
+        // A step that the run has passed, with no overflow that would have been observed, is no projection any more.
+        const std::int64_t leaves = last.step + static_cast<std::int64_t>(std::ceil(*bits / std::max(*watched.growth, 1e-9)));
+        if (grown >= least_growth && leaves > reached) watched.leaves = leaves;
       }
       const bool soon = watched.leaves && static_cast<double>(*watched.leaves - last.step) <= horizon;
       if (*bits < near || soon) list.push_back(std::move(watched));

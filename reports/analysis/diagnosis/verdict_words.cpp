@@ -42,10 +42,10 @@ bool cut_short(const RunDiagnosis& run) {
 
 std::string healthy(const StepStory& story, const RunDiagnosis& run) {
   if (story.steps == 0) return "no step is recorded";
-  std::string text = story.skips == 0
-                         ? fmt::format("healthy: {} of {} applied", story.applied, counted(story.steps, "step"))
-                         : fmt::format("healthy: {} of {} applied, {} skipped", story.applied,
-                                       counted(story.steps, "step"), story.skips);
+  // What "run" and "compare" call a divergence is not passed over in silence because it ended well.
+  std::string text = fmt::format("{}: {} of {} applied", story.ran_away ? "no harm found, though the loss had run away" : "healthy",
+                                 story.applied, counted(story.steps, "step"));
+  if (story.skips > 0) text += fmt::format(", {} skipped", story.skips);
   if (cut_short(run))
     text += fmt::format(", then {} before the {} planned were done", run.run.status == RunStatus::interrupted
                             ? "it was interrupted" : "it ended", *run.run.steps_planned);

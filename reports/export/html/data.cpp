@@ -2,15 +2,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reports/analysis/files.h"
 #include "reports/export/html/markup.h"
 
 namespace ulpscope::reports::html {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::size_t most_gaps = 400;
-constexpr std::size_t most_marks = 2000;
 
 const char* word(GapKind kind) {
   switch (kind) {
@@ -22,19 +20,31 @@ const char* word(GapKind kind) {
   return "unknown";
 }
 
-/// from: what is added to a step for people.
-Json curve_json(const Curve& curve, std::int64_t from) {
+/// Elapsed at the end of a step, on the line between the points of the curve; null where it is not known.
+Json seconds_at(const Curve& elapsed, std::int64_t step) {
+  const auto after = std::lower_bound(elapsed.points.begin(), elapsed.points.end(), step, [](const SeriesPoint& p, std::int64_t s) { return p.step < s; });
+  if (after == elapsed.points.end()) return nullptr;
+  if (after->step == step || after == elapsed.points.begin()) return short_number(after->value);
+  const SeriesPoint& before = *(after - 1);
+  return short_number(before.value + (after->value - before.value) * static_cast<double>(step - before.step) / static_cast<double>(after->step - before.step));
+}
+
+/// from: what is added to a step for people. elapsed: of the run; gaps have no time of their own.
+Json curve_json(const Curve& curve, std::int64_t from, const Curve& elapsed = {}) {
   Json x = Json::array(), y = Json::array(), t = Json::array(), gaps = Json::array();
   for (const SeriesPoint& point : curve.points) {
     x.push_back(point.step + from);
     y.push_back(short_number(point.value));
     t.push_back(short_number(point.seconds));
   }
-  for (std::size_t i = 0; i < std::min(most_gaps, curve.gaps.size()); ++i)
-    gaps.push_back({word(curve.gaps[i].kind), curve.gaps[i].first + from, curve.gaps[i].last + from});
-  Json json{{"x", std::move(x)}, {"y", std::move(y)}, {"t", std::move(t)}, {"gaps", std::move(gaps)}};
-  if (curve.gaps.size() > most_gaps) json["more_gaps"] = curve.gaps.size() - most_gaps;
-  return json;
+  for (std::size_t i = 0; i < curve.gaps.size(); i += every(curve.gaps.size(), most_gaps)) {
+    const SeriesGap& gap = curve.gaps[i];
+    Json& item = gaps.emplace_back(Json::array({word(gap.kind), gap.first + from, gap.last + from}));
+    if (elapsed.points.empty()) continue;
+    item.push_back(seconds_at(elapsed, gap.first));
+    item.push_back(seconds_at(elapsed, gap.last));
+  }
+  return {{"x", std::move(x)}, {"y", std::move(y)}, {"t", std::move(t)}, {"gaps", std::move(gaps)}};
 }
 
 /// A scale is constant between its changes: points that say nothing new are left out.
@@ -79,12 +89,11 @@ Json curves_json(const Report& report) {
   for (const RunCurves& run : report.curves.runs) {
     Json skipped = Json::array(), when = Json::array();
     const std::vector<SkippedStep>& all = run.series.skipped;
-    const std::size_t every = (all.size() + most_marks - 1) / most_marks;
-    for (std::size_t i = 0; i < all.size(); i += std::max<std::size_t>(1, every)) {
+    for (std::size_t i = 0; i < all.size(); i += every(all.size(), most_marks)) {
       skipped.push_back(all[i].step + 1);
       when.push_back(short_number(all[i].seconds));
     }
-    list.push_back({{"run", run.run}, {"loss", curve_json(run.series.loss, 1)}, {"held_out", curve_json(run.series.held_out_loss, 0)}, {"skipped", std::move(skipped)},
+    list.push_back({{"run", run.run}, {"loss", curve_json(run.series.loss, 1, run.series.elapsed_seconds)}, {"held_out", curve_json(run.series.held_out_loss, 0)}, {"skipped", std::move(skipped)},
                     {"skipped_t", std::move(when)}, {"skips", all.size()}});
   }
   return list;
@@ -109,8 +118,7 @@ Json scale_json(const Report& report) {
   Json list = Json::array();
   for (const ScaleHistory& history : report.scale.runs) {
     Json overflows = Json::array();
-    const std::size_t every = std::max<std::size_t>(1, (history.overflows.size() + most_marks - 1) / most_marks);
-    for (std::size_t i = 0; i < history.overflows.size(); i += every) {
+    for (std::size_t i = 0; i < history.overflows.size(); i += every(history.overflows.size(), most_marks)) {
       const ScaleOverflow& o = history.overflows[i];
       overflows.push_back({o.step + 1, short_number(o.scale), short_number(o.next), o.skipped});
     }
@@ -148,7 +156,7 @@ Json time_json(const Report& report) {
       for (const CategoryTime& category : mode.categories)
         if (category.seconds.value) parts.push_back({std::string(label(category.category)), short_number(category.seconds.value)});
       std::string title = mode.run.mode;
-      if (report.time.size() > 1) title += ", " + time.file.substr(time.file.find_last_of('/') + 1);
+      if (report.time.size() > 1) title += ", " + short_name(time.file, report.files);
       list.push_back({{"label", title}, {"mode", mode.run.mode}, {"emulated", mode.emulated}, {"step", short_number(mode.step.value)}, {"between", short_number(mode.between.value)}, {"parts", std::move(parts)}});
     }
   return list;

@@ -2,30 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
 
+#include "reports/export/escape.h"
+
 namespace ulpscope::reports::html {
 namespace {
-
-/// Bytes of the UTF-8 sequence that begins here; 0 if it is none.
-std::size_t sequence(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u; };
-  const auto follows = [&](std::size_t i) { return (byte(i) & 0xc0u) == 0x80u; };
-  const unsigned lead = byte(0);
-  if (lead < 0x80u) return 1;
-  if (lead >= 0xc2u && lead <= 0xdfu) return follows(1) ? 2 : 0;
-  if (lead >= 0xe0u && lead <= 0xefu) {
-    const bool overlong = lead == 0xe0u && byte(1) < 0xa0u, surrogate = lead == 0xedu && byte(1) > 0x9fu;
-    return follows(1) && follows(2) && !overlong && !surrogate ? 3 : 0;
-  }
-  if (lead >= 0xf0u && lead <= 0xf4u) {
-    const bool outside = (lead == 0xf0u && byte(1) < 0x90u) || (lead == 0xf4u && byte(1) > 0x8fu);
-    return follows(1) && follows(2) && follows(3) && !outside ? 4 : 0;
-  }
-  return 0;
-}
 
 /// Long names may be broken after their parts.
 std::string with_breaks(std::string text) {
@@ -43,29 +28,16 @@ std::string class_of(std::string_view classes) { return classes.empty() ? "" : f
 }  // namespace
 
 std::string escaped(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (std::size_t i = 0; i < text.size();) {
-    const std::size_t bytes = sequence(text, i);
-    const char c = text[i];
-    if (bytes != 1) {
-      out += bytes == 0 ? std::string_view("\xef\xbf\xbd") : text.substr(i, bytes);
-    } else if (c == '&') {
-      out += "&amp;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else if (c == '>') {
-      out += "&gt;";
-    } else if (c == '"') {
-      out += "&quot;";
-    } else if (c == '\'') {
-      out += "&#39;";
-    } else {
-      out += (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7f ? '?' : c;
+  return escaped_text(text, [](char c, std::string& out) {
+    switch (c) {
+      case '&': out += "&amp;"; return;
+      case '<': out += "&lt;"; return;
+      case '>': out += "&gt;"; return;
+      case '"': out += "&quot;"; return;
+      case '\'': out += "&#39;"; return;
+      default: out += (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7f ? '?' : c;
     }
-    i += bytes == 0 ? 1 : bytes;
-  }
-  return out;
+  });
 }
 
 std::string element(std::string_view tag, std::string_view text, std::string_view classes) {
@@ -116,6 +88,16 @@ void Table::part(std::string_view title) {
 
 std::string Table::text() const { return out_ + "</tbody></table></div>\n"; }
 
+std::string word_table(const WordTable& words) {
+  Table table(words.title, words.head, words.numbers_from);
+  for (const auto& row : words.rows) {
+    std::vector<Cell> cells;
+    for (std::size_t i = 0; i < row.size(); ++i) cells.push_back(i >= words.numbers_from ? number_cell(row[i]) : Cell(row[i]));
+    table.row(cells);
+  }
+  return (table.empty() ? "" : table.text()) + list(words.notes, "notes");
+}
+
 std::string list(const std::vector<std::string>& items, std::string_view classes) {
   if (items.empty()) return "";
   std::string out = fmt::format("<ul{}>", class_of(classes));
@@ -144,6 +126,12 @@ nlohmann::ordered_json short_number(const Number& value) {
   const double rounded = std::strtod(fmt::format("{:.6g}", *value).c_str(), nullptr);
   if (rounded == std::floor(rounded) && std::fabs(rounded) < 9e15) return static_cast<std::int64_t>(rounded);
   return rounded;
+}
+
+std::string words(std::string_view key) {
+  std::string text(key);
+  std::replace(text.begin(), text.end(), '_', ' ');
+  return text;
 }
 
 std::string mark(Provenance provenance) { return std::string(name(provenance)); }

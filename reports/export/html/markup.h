@@ -9,6 +9,7 @@
 
 #include "reports/analysis/figure.h"
 #include "reports/analysis/report.h"
+#include "reports/export/word_tables.h"
 
 namespace ulpscope::reports::html {
 
@@ -49,6 +50,8 @@ class Table {
   std::size_t rows_ = 0;
 };
 
+/// The table, and below it its notes.
+std::string word_table(const WordTable& table);
 /// <ul> of escaped items; "" if there are none.
 std::string list(const std::vector<std::string>& items, std::string_view classes = "");
 /// <details>: summary escaped, content as it is.
@@ -61,6 +64,8 @@ inline constexpr std::string_view section_end = "</section>\n";
 
 /// Rounded to six digits; null if it is not known or not finite.
 nlohmann::ordered_json short_number(const Number& value);
+/// A key in words: "not_observed" > "not observed".
+std::string words(std::string_view key);
 /// What a number is, as a small mark.
 std::string mark(Provenance provenance);
 
@@ -74,6 +79,10 @@ std::string overflows_html(const Report& report);
 std::string memory_html(const Report& report);
 std::string time_html(const Report& report);
 std::string origin_html(const Report& report);
+
+/// More gaps of a curve, and more marks of skipped steps or overflows, are thinned: every so-manyth is drawn, and the page says so.
+inline constexpr std::size_t most_gaps = 400, most_marks = 2000;
+inline std::size_t every(std::size_t all, std::size_t most) { return all <= most ? 1 : (all + most - 1) / most; }
 
 /// What the charts are drawn from.
 nlohmann::ordered_json chart_data(const Report& report);

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "kernels/error.h"
+#include "reports/analysis/files.h"
 #include "reports/export/html/assets.h"
 #include "reports/export/html/markup.h"
 
@@ -44,7 +45,7 @@ std::string banner(const Report& report) {
   std::string devices;
   for (const Setting& setting : report.modes.settings) devices += (devices.empty() ? "" : "; ") + setting.device;
   std::string files;
-  for (const std::string& file : report.files) files += (files.empty() ? "" : ", ") + file.substr(file.find_last_of('/') + 1);
+  for (const std::string& file : short_names(report.files)) files += (files.empty() ? "" : ", ") + file;
   std::string out = "<header class=\"top\"><div><p class=\"brand\">ulpscope report</p>";
   out += element("h1", report.title) + element("p", fmt::format("{} · {}", devices, files), "quiet");
   return out + "</div><button type=\"button\" id=\"theme\" aria-label=\"switch between light and dark\">Dark</button></header>\n";
@@ -60,13 +61,18 @@ std::string navigation() {
 
 bool can_write_html() { return !html::vega_js().empty(); }
 
+std::string html_sections(const Report& report) {
+  std::string out;
+  for (const Section& section : sections) out += section.write(report);
+  return out;
+}
+
 void write_html(const Report& report, std::ostream& out) {
   if (!can_write_html())
     throw UsageError("--html: this build has no Vega to draw with: node-vega and esbuild were not there when it was configured; scripts/setup installs them, then configure and build again");
   out << head(report) << "<body>\n<div class=\"page\">\n" << banner(report) << navigation() << "<main>\n";
   out << "<noscript><p class=\"caveats\">Charts need JavaScript; the tables do not.</p></noscript>\n";
-  for (const Section& section : sections) out << section.write(report);
-  out << "</main>\n<footer>" << element("p", "Charts: Vega (BSD-3-Clause, University of Washington Interactive Data Lab) with D3 (ISC, Mike Bostock). Written by ulpscope; nothing in this file is fetched from anywhere.") << "</footer>\n</div>\n";
+  out << html_sections(report) << "</main>\n<footer>" << element("p", "Charts: Vega (BSD-3-Clause, University of Washington Interactive Data Lab) with D3 (ISC, Mike Bostock). Written by ulpscope; nothing in this file is fetched from anywhere.") << "</footer>\n</div>\n";
   out << "<div id=\"tip\" role=\"tooltip\" hidden></div>\n";
   out << "<script type=\"application/json\" id=\"data\">" << html::script_json(html::chart_data(report)) << "</script>\n";
   out << "<script>" << html::vega_js() << "</script>\n<script>" << html::report_js() << "</script>\n</body>\n</html>\n";

@@ -19,12 +19,12 @@ const bars = (get, options) => (width) => {
 charts.set('speed', {
   make: bars((mode) => (mode.mode === 'fp32' && mode.seconds !== null ? 1 : mode.speed.value), {title: '× fp32’s speed', faint: (mode) => mode.emulated, none: 'No step was timed beside one of fp32.',
     text: (v, mode) => number(v, 3) + ' ×', tip: (mode) => ({title: mode.label, rows: [['speed', mode.speed.value === null ? 'reference' : number(mode.speed.value, 4) + ' × fp32’s'], ['step', seconds(mode.seconds)], ['which is', mode.emulated ? 'emulated: not hardware' : mode.mode === 'fp32' ? 'measured' : mode.speed.is]]})}),
-  table: () => ({head: ['mode', '× fp32’s speed', 'step', 'is'], rows: data.modes.map((m) => [m.label, m.speed.value, seconds(m.seconds), m.emulated ? 'emulated' : m.speed.is])}),
+  table: () => ({head: ['mode', '× fp32’s speed', 'step', 'is'], rows: data.modes.map((m) => [m.label, m.speed.value === null && m.mode === 'fp32' && m.seconds !== null ? 'reference' : m.speed.value, seconds(m.seconds), m.emulated ? 'emulated' : m.mode === 'fp32' && m.seconds !== null ? 'measured' : m.speed.is])}),
 });
 charts.set('peak', {
   make: bars((mode) => (mode.mode === 'fp32' && mode.peak !== null ? 1 : mode.memory.value), {title: '× fp32’s peak', faint: () => false, none: 'No peak was recorded beside one of fp32.',
     text: (v) => number(v, 3) + ' ×', tip: (mode) => ({title: mode.label, rows: [['peak', bytes(mode.peak)], ['against fp32', mode.memory.value === null ? 'reference' : number(mode.memory.value, 4) + ' ×'], ['which is', mode.memory.value === null ? 'counted' : mode.memory.is]]})}),
-  table: () => ({head: ['mode', '× fp32’s peak', 'peak'], rows: data.modes.map((m) => [m.label, m.memory.value, bytes(m.peak)])}),
+  table: () => ({head: ['mode', '× fp32’s peak', 'peak'], rows: data.modes.map((m) => [m.label, m.memory.value === null && m.mode === 'fp32' && m.peak !== null ? 'reference' : m.memory.value, bytes(m.peak)])}),
 });
 charts.set('distance', {
   make: (width) => {
@@ -46,11 +46,11 @@ charts.set('distance', {
       ],
     };
   },
-  table: () => ({head: ['mode', 'difference', '95 % from', 'to', 'fp32 seeds ±', 'verdict'], rows: data.modes.map((m) => [m.label, m.distance.value, m.distance.low, m.distance.high, m.distance.spread, m.verdict])}),
+  table: () => ({head: ['mode', 'difference', '95 % from', 'to', 'fp32 seeds ±', 'verdict'], rows: data.modes.map((m) => [m.label, m.distance.value === null && m.mode === 'fp32' ? 'reference' : m.distance.value, m.distance.low, m.distance.high, m.distance.spread, m.verdict])}),
 });
 
 // Parts have colours of their own, none of which is a mode's.
-const partColours = ['#4e79a7', '#f28e2b', '#59a14f', '#e15759', '#76b7b2', '#b07aa1', '#edc948', '#9c755f', '#ff9da7', '#86bcb6', '#8cd17d', '#d37295', '#a0cbe8', '#bab0ac'];
+const partColours = ['#4e79a7', '#f28e2b', '#59a14f', '#e15759', '#76b7b2', '#b07aa1', '#edc948', '#9c755f', '#ff9da7', '#b6992d', '#8cd17d', '#d37295', '#a0cbe8', '#bab0ac'];
 // [size, name] of the unit that an axis up to `greatest` is drawn in: its ticks are whole numbers of it.
 const byteUnit = (greatest) => (greatest >= 2 ** 30 ? [2 ** 30, 'GiB'] : greatest >= 2 ** 20 ? [2 ** 20, 'MiB'] : [2 ** 10, 'KiB']);
 const secondUnit = (greatest) => (greatest >= 1 ? [1, 's'] : greatest >= 1e-3 ? [1e-3, 'ms'] : [1e-6, 'µs']);

@@ -17,13 +17,9 @@ const pieces = (curve, time) => {
     const at = time ? curve.t[i] : x;
     if (at !== null) points.push({x: at, y: curve.y[i], step: x, piece});
   });
-  holes.forEach(([kind, first, last]) => {
+  holes.forEach(([kind, first, last, t = null, t2 = null]) => {
     if (kind === 'unknown') return;
-    let from = first, to = last;
-    if (time) {  // between the points around it
-      const i = nearest(curve.x, first);
-      from = to = i < 0 ? null : curve.t[i];
-    }
+    const from = time ? t : first, to = time ? (t2 === null ? t : t2) : last;
     if (from !== null) gaps.push({x: from, x2: to, kind, first, last});
   });
   return {points, gaps};
@@ -90,9 +86,9 @@ const lossTip = (x) => {
     const list = time ? curve.loss.t : curve.loss.x;
     const i = nearest(list, x);
     if (i < 0 || list[i] === null) return;
-    const at = time ? null : Math.round(x);
-    const gap = at === null ? null : curve.loss.gaps.find(([kind, first, last]) => first <= at && at <= last);
-    step = curve.loss.x[i];
+    const at = time ? x : Math.round(x);
+    const gap = curve.loss.gaps.find(([kind, first, last, t = null, t2 = null]) => (time ? t !== null && t <= at && at <= t2 : first <= at && at <= last));
+    step = time ? curve.loss.x[i] : Math.round(x);
     rows.push([data.runs[curve.run].label, gap ? gap[0] : number(curve.loss.y[i]), modeColour(data.runs[curve.run].mode)]);
   });
   const most = 14;
@@ -107,7 +103,7 @@ charts.set('loss', {
       if (!seen(curve.run)) return;
       const label = data.runs[curve.run].label, skipped = new Set(curve.skipped);
       const own = curve.loss.x.map((x, i) => [label, x, curve.loss.t[i], curve.loss.y[i], skipped.has(x) ? 'skipped' : '']);
-      curve.loss.gaps.forEach(([kind, first, last]) => own.push([label, first, null, kind, first === last ? '' : 'to step ' + last]));
+      curve.loss.gaps.forEach(([kind, first, last, t = null]) => own.push([label, first, t, kind, first === last ? '' : 'to step ' + last]));
       rows.push(...own.sort((a, b) => a[1] - b[1]));
       curve.held_out.x.forEach((x, i) => rows.push([label, x, curve.held_out.t[i], curve.held_out.y[i], 'held-out loss after so many steps']));
     });

@@ -120,9 +120,10 @@ const histogramChart = (width) => {
 };
 const histogramFacts = (place) => {
   const h = chosenHistogram();
+  const bad = (h.nan || 0) + (h.inf || 0) + (h.minus_inf || 0), odd = bad + (h.overflowed || 0);
+  const some = h.elements - (h.zero || 0) - bad;  // as the map has it
   const said = [h.format, h.operation || h.role, h.phase, 'step ' + h.step, h.why, 'head-room ' + (h.head_room === null ? 'unknown' : number(h.head_room, 3) + ' bits'),
-    'greatest ' + number(h.greatest, 4), 'flushed ' + (h.flushed === null ? 'unknown' : percent(h.flushed / h.elements)), 'zero ' + (h.zero === null ? 'unknown' : percent(h.zero / h.elements))];
-  const odd = (h.nan || 0) + (h.inf || 0) + (h.minus_inf || 0) + (h.overflowed || 0);
+    'greatest ' + number(h.greatest, 4), 'flushed ' + (h.flushed === null || !some ? 'unknown' : percent(h.flushed / some) + ' of those that were not zero'), 'zero ' + (h.zero === null ? 'unknown' : percent(h.zero / h.elements))];
   if (odd) said.push(odd + ' of ' + h.elements + ' not finite');
   tag('p', said.filter(Boolean).join(' · ') + ' [' + h.is + ']', place, {class: 'quiet'});
 };

@@ -9,6 +9,7 @@
 namespace ulpscope::reports::html {
 namespace {
 
+constexpr std::size_t most_nodes_across = 12;  // of a mode, machines side by side
 constexpr std::size_t wide = 100;  // columns: nothing is cut
 
 bool scaled(FigureStyle style) { return style == FigureStyle::scale; }
@@ -31,19 +32,21 @@ Cell cell(const ModeResult& mode, const FigureInfo& info) {
   return {text.empty() ? "unknown" : std::move(text), std::move(note)};
 }
 
+using Modes = std::vector<const ModeResult*>;
+
 /// Nothing is known of it in any mode, or it is a category that holds nothing.
-bool idle(const Report& report, const FigureInfo& info) {
-  return std::all_of(report.modes.modes.begin(), report.modes.modes.end(), [&](const ModeResult& mode) {
-    const Figure& figure = info.get(mode);
+bool idle(const Modes& modes, const FigureInfo& info) {
+  return std::all_of(modes.begin(), modes.end(), [&](const ModeResult* mode) {
+    const Figure& figure = info.get(*mode);
     return !figure.known() || (info.style == FigureStyle::bytes && figure.value == 0.0);
   });
 }
 
 /// What the numbers of a line are, where they are all the same.
-std::string same_provenance(const Report& report, const FigureInfo& info) {
+std::string same_provenance(const Modes& modes, const FigureInfo& info) {
   std::string common;
-  for (const ModeResult& mode : report.modes.modes) {
-    const Figure& figure = info.get(mode);
+  for (const ModeResult* mode : modes) {
+    const Figure& figure = info.get(*mode);
     if (!figure.known()) continue;
     if (!common.empty() && common != name(figure.provenance)) return "";
     common = name(figure.provenance);
@@ -51,28 +54,44 @@ std::string same_provenance(const Report& report, const FigureInfo& info) {
   return common;
 }
 
-std::string figures_table(const Report& report) {
+std::string figures_table(const std::string& title, const Modes& modes) {
   std::vector<std::string> head{"figure"};
-  for (const ModeResult& mode : report.modes.modes) head.push_back(mode.tag.empty() ? mode.mode : fmt::format("{} {}", mode.tag, mode.mode));
-  Table table("The modes side by side", head, 1, "wide");
+  for (const ModeResult* mode : modes) head.push_back(mode->tag.empty() ? mode->mode : fmt::format("{} {}", mode->tag, mode->mode));
+  Table table(title, head, 1, "wide");
   std::vector<std::string_view> parts;
   for (const FigureInfo& info : comparison_figures())
-    if (!idle(report, info) && std::find(parts.begin(), parts.end(), info.section) == parts.end()) parts.emplace_back(info.section);
+    if (!idle(modes, info) && std::find(parts.begin(), parts.end(), info.section) == parts.end()) parts.emplace_back(info.section);
   for (const std::string_view part : parts) {
     table.part(part);
     for (const FigureInfo& info : comparison_figures()) {
-      if (part != info.section || idle(report, info)) continue;
-      const std::string common = same_provenance(report, info);
+      if (part != info.section || idle(modes, info)) continue;
+      const std::string common = same_provenance(modes, info);
       std::vector<Cell> cells{Cell(info.label, common, false)};
-      for (const ModeResult& mode : report.modes.modes) {
-        cells.push_back(cell(mode, info));
-        const Figure& figure = info.get(mode);
+      for (const ModeResult* mode : modes) {
+        cells.push_back(cell(*mode, info));
+        const Figure& figure = info.get(*mode);
         if (common.empty() && figure.known()) cells.back().note += fmt::format("{}{}", cells.back().note.empty() ? "" : ", ", name(figure.provenance));
       }
       table.row(cells);
     }
   }
   return table.text();
+}
+
+/// One table of a few modes; of more a table for each setting, so that it fits a page.
+std::string figures_tables(const Report& report) {
+  constexpr std::size_t few = 8;
+  Modes all;
+  for (const ModeResult& mode : report.modes.modes) all.push_back(&mode);
+  if (all.size() <= few || report.modes.settings.size() < 2) return figures_table("The modes side by side", all);
+  std::string out;
+  for (const Setting& setting : report.modes.settings) {
+    Modes own;
+    for (const ModeResult* mode : all)
+      if (mode->tag == setting.tag) own.push_back(mode);
+    if (!own.empty()) out += figures_table(fmt::format("The modes of {}, {}", setting.tag, setting.device), own);
+  }
+  return out;
 }
 
 std::string seeds_table(const Report& report) {
@@ -104,8 +123,13 @@ std::string modes_html(const Report& report) {
   out += chart("peak", "Peak memory", "× fp32's peak; less is smaller.");
   out += chart("distance", "Loss against fp32", "Difference paired by seed, its 95 % interval, and ±1 standard deviation between fp32 seeds (grey).");
   out += "</div>\n";
-  out += figures_table(report);
+  out += figures_tables(report);
   out += details("Every seed", seeds_table(report));
+  const std::vector<WordTable> machines = machine_tables(report.modes, most_nodes_across);
+  if (!machines.empty()) out += element("h3", "Machines side by side");
+  for (const WordTable& table : machines) out += word_table(table);
+  const WordTable sums = sums_table(report.modes.sums_changes);
+  if (!sums.rows.empty()) out += element("h3", "Sums of matrix units") + word_table(sums);
   std::vector<std::string> notes;
   for (const ModeResult& mode : report.modes.modes)
     for (const std::string& note : mode.notes) notes.push_back(fmt::format("{}{}{}: {}", mode.tag, mode.tag.empty() ? "" : " ", mode.mode, note));
@@ -125,6 +149,15 @@ std::string curves_html(const Report& report) {
   for (const SeedBand& band : report.curves.bands)
     what += fmt::format(" Shaded: least to greatest of {} fp32 seeds{}.", band.seeds, band.tag.empty() ? "" : " of " + band.tag);
   out += chart("loss", "Loss", what, controls);
+  std::vector<std::string> thinned;
+  const auto thin = [&](const ReportRun& run, const char* things, std::size_t all, std::size_t most) {
+    if (all > most) thinned.push_back(fmt::format("{}: one in {} of its {} {} is drawn; all are in the other forms", run.label, every(all, most), all, things));
+  };
+  for (const RunCurves& run : report.curves.runs) {
+    thin(report.runs[run.run], "gaps", run.series.loss.gaps.size(), most_gaps);
+    thin(report.runs[run.run], "skipped steps", run.series.skipped.size(), most_marks);
+  }
+  out += list(thinned, "notes");
   return out + std::string(section_end);
 }
 
@@ -145,7 +178,11 @@ std::string scale_html(const Report& report) {
     table.row({report.runs[history.run].label, bound(window.model.lowest, "any"), window.lowest_layer, bound(window.model.highest, "any"), window.highest_layer,
                overflows, fmt::format("{} observed step{}, {}", window.steps.size(), window.steps.size() == 1 ? "" : "s", name(window.provenance))});
   }
-  return out + table.text() + std::string(section_end);
+  std::vector<std::string> thinned;
+  for (const ScaleHistory& history : report.scale.runs)
+    if (const std::size_t all = history.overflows.size(); all > most_marks)
+      thinned.push_back(fmt::format("{}: one in {} of its {} overflows is drawn", report.runs[history.run].label, every(all, most_marks), all));
+  return out + list(thinned, "notes") + table.text() + std::string(section_end);
 }
 
 }  // namespace ulpscope::reports::html

@@ -3,21 +3,31 @@
 
 #include <algorithm>
 
+#include "reports/analysis/imported.h"
 #include "reports/export/html/markup.h"
 #include "reports/export/numbers.h"
 
 namespace ulpscope::reports::html {
 
+namespace {
+
+std::string nothing_observed(const Report& report) {
+  const bool others = std::all_of(report.runs.begin(), report.runs.end(), [](const ReportRun& run) { return imported(run.run).has_value(); });
+  return others ? "No statistics of tensors are on record: what was imported has none." : "No step was observed: run with observe.every above 0.";
+}
+
+}  // namespace
+
 std::string numerics_html(const Report& report) {
   std::string out = section_begin("numerics", "Numerics", "How far every layer is from the edges of its format.");
   const NumericsSection& numerics = report.numerics;
   if (numerics.maps.empty() && numerics.histograms.empty())
-    return out + element("p", "No step was observed: run with observe.every above 0.", "none") + std::string(section_end);
+    return out + element("p", nothing_observed(report), "none") + std::string(section_end);
   if (!numerics.maps.empty()) {
     std::vector<std::string> notes;
     for (const NumericsMap& map : numerics.maps) {
       const std::string& label = report.runs[map.run].label;
-      if (map.read < map.observed) notes.push_back(fmt::format("{}: statistics of {} of {} observed steps were read, those with an overflow among them", label, map.read, map.observed));
+      if (!map.reading.empty()) notes.push_back(fmt::format("{}: {}", label, map.reading));
       if (map.more_layers > 0) notes.push_back(fmt::format("{}: {} more layers are farther from trouble and not drawn", label, map.more_layers));
     }
     out += chart("map", "Layers by step", "Each cell is the worst tensor of a layer in the steps of a column. A cross: values that were not finite. Empty: nothing of the kind was counted.",

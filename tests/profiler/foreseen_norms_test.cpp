@@ -1,0 +1,207 @@
+// Squares inside norms, running statistics, sums with an epsilon, norms for clipping, updates: what is foreseen, and what a run of the
+// same file then shows. Numbers are worked out by hand.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "profiler/predict/predict.h"
+#include "reports/analysis/diagnosis/diagnosis.h"
+#include "tests/profiler/support/scratch.h"
+
+namespace ulpscope::profiler {
+namespace {
+
+using reports::Cause;
+using reports::Foreseen;
+using reports::Gravity;
+using reports::RunDiagnosis;
+using ::testing::HasSubstr;
+
+struct Told {
+  reports::ModePrediction before;
+  RunDiagnosis after;
+
+  const Foreseen* foreseen(const std::string& kind, const std::string& node) const {
+    for (const Foreseen& f : before.foreseen)
+      if (f.kind == kind && f.node == node) return &f;
+    return nullptr;
+  }
+  const Cause* cause(const std::string& kind, const std::string& node) const {
+    for (const Cause& c : after.causes)
+      if (reports::name(c.kind) == kind && c.node == node) return &c;
+    return nullptr;
+  }
+  /// Both say so.
+  bool both(const std::string& kind, const std::string& node) const { return foreseen(kind, node) != nullptr && cause(kind, node) != nullptr; }
+  bool neither(const std::string& kind, const std::string& node) const { return foreseen(kind, node) == nullptr && cause(kind, node) == nullptr; }
+};
+
+double value(const Foreseen* f, const std::string& key) {
+  if (f == nullptr) return NAN;
+  for (const reports::Fact& fact : f->facts)
+    if (fact.key == key) return fact.value.value_or(NAN);
+  return NAN;
+}
+
+class ForeseenNorms : public ::testing::Test {
+ protected:
+  Told of(const std::string& mode, const std::string& nodes, const std::string& more = "", const std::string& train = "lr = 0.0, optimizer = \"sgd\", momentum = 0.0") {
+    Settings settings;
+    settings.add_text(fmt::format("model = {{kind = \"graph\", loss = \"loss\"}}\ntrain = {{steps = 2, weight_decay = 0.0, {}}}\n"
+                                  "run = {{modes = [\"{}\"]}}\nobserve = {{every = 1}}\n{}\nnode = [\n{}\n]\n",
+                                  train, mode, more, nodes),
+                      "made-up.toml");
+    Told told;
+    for (reports::ModePrediction& m : predict(settings, mode, std::nullopt).modes)
+      if (m.mode == mode) told.before = std::move(m);
+    record_experiment(settings.build(), scratch_("a.ulp"));
+    told.after = reports::diagnose(reports::RunFileReader(scratch_("a.ulp"))).runs.at(0);
+    return told;
+  }
+  ScratchFolder scratch_;
+};
+
+/// Two channels: of one the elements are +-a, of the other 1 and 2.
+std::string batch_norm(const std::string& a, const std::string& epsilon) {
+  return fmt::format("{{name = \"x\", op = \"input\", values = [[[{0}, -{0}], [1.0, 2.0]], [[{0}, -{0}], [2.0, 1.0]]]}},\n"
+                     "{{name = \"k\", op = \"parameter\", shape = [1], init = 1.0}}, {{name = \"s\", op = \"mul\", inputs = [\"x\", \"k\"]}},\n"
+                     "{{name = \"g\", op = \"parameter\", shape = [2], init = 1.0}}, {{name = \"b\", op = \"parameter\", shape = [2], init = 0.25}},\n"
+                     "{{name = \"rm\", op = \"buffer\", shape = [2]}}, {{name = \"rv\", op = \"buffer\", shape = [2]}},\n"
+                     "{{name = \"bn\", op = \"batch_norm\", inputs = [\"s\", \"g\", \"b\", \"rm\", \"rv\"], epsilon = {1}}},\n"
+                     "{{name = \"loss\", op = \"mean\", inputs = \"bn\"}}",
+                     a, epsilon);
+}
+
+// 9e38 is beyond fp32, in which batch norm sums whatever the mode: the channel becomes its bias.
+TEST_F(ForeseenNorms, SquaresInsideBatchNorm) {
+  const Told bad = of("bf16", batch_norm("3e19", "1e-5"));
+  ASSERT_TRUE(bad.both("norm_overflowed", "bn")) << bad.before.verdict << bad.after.verdict;
+  const Foreseen* const f = bad.foreseen("norm_overflowed", "bn");
+  EXPECT_EQ(f->gravity, Gravity::damage);
+  EXPECT_EQ(value(f, "channels"), 1.0);
+  EXPECT_NEAR(value(f, "square"), 9e38, 1e33);
+  EXPECT_THAT(f->what, HasSubstr("of 1 of 2 channels is infinite in fp32"));
+  const Told good = of("bf16", batch_norm("1e18", "1e-5"));
+  EXPECT_TRUE(good.neither("norm_overflowed", "bn")) << good.before.verdict << good.after.verdict;
+}
+
+/// What batch_norm reads, all of it at most a.
+std::string small(const std::string& a, const std::string& epsilon) {
+  std::string nodes = batch_norm(a, epsilon);
+  for (const auto& [row, with] : {std::pair{"[1.0, 2.0]", "[0.0, {0}]"}, std::pair{"[2.0, 1.0]", "[{0}, 0.0]"}})
+    nodes.replace(nodes.find(row), std::string(row).size(), fmt::format(fmt::runtime(with), a));
+  return nodes;
+}
+
+// 1e-9 is zero in fp16: a variance of 0, and no epsilon.
+TEST_F(ForeseenNorms, NothingLeftToDivideBy) {
+  const Told bad = of("fp16_pure", small("1e-9", "0.0"));
+  ASSERT_TRUE(bad.both("epsilon_vanished", "bn")) << bad.before.verdict << bad.after.verdict;
+  EXPECT_EQ(bad.foreseen("epsilon_vanished", "bn")->gravity, Gravity::fatal);
+  EXPECT_TRUE(of("fp16_pure", small("1e-9", "1e-5")).neither("epsilon_vanished", "bn"));
+  EXPECT_TRUE(of("fp16_pure", small("1e-2", "0.0")).neither("epsilon_vanished", "bn"));
+}
+
+// The unbiased variance of +-1000, four of them, is 4e6 / 3; a tenth of it, 133333, is the first running variance.
+TEST_F(ForeseenNorms, RunningVariancesInSixteenBits) {
+  const Told over = of("fp16_pure", batch_norm("1000.0", "1e-5"));
+  const Foreseen* const f = over.foreseen("buffers_poisoned", "rv.ema");
+  ASSERT_NE(f, nullptr) << over.before.verdict;
+  EXPECT_NEAR(value(f, "greatest_magnitude"), 4e5 / 3, 0.1);
+  EXPECT_NE(over.cause("buffers_poisoned", ""), nullptr) << over.after.verdict;
+  EXPECT_EQ(over.foreseen("activation_too_large", "rv.ema"), nullptr) << "said once";
+  const Told fits = of("fp16_pure", batch_norm("600.0", "1e-5"));
+  EXPECT_EQ(fits.foreseen("buffers_poisoned", "rv.ema"), nullptr);
+  EXPECT_EQ(fits.cause("buffers_poisoned", ""), nullptr);
+  // Of +-1e-4 it is 1.3e-9: zero, and evaluation divides by the root of epsilon, which is smaller still or is not.
+  const Told zero = of("fp16_pure", small("1e-4", "1e-12"));
+  ASSERT_TRUE(zero.both("activation_below_range", "rv.ema")) << zero.before.verdict << zero.after.verdict;
+  EXPECT_THAT(zero.cause("activation_below_range", "rv.ema")->what, HasSubstr("2 of 2 that are not 0"));
+  EXPECT_TRUE(of("fp16_pure", small("1e-4", "1e-5")).cause("activation_below_range", "rv.ema") == nullptr);
+}
+
+std::string layer_norm(const std::string& a) {
+  return fmt::format("{{name = \"x\", op = \"input\", values = [[{0}, -{0}, 1.0, 2.0], [1.0, 2.0, 3.0, 4.0]]}},\n"
+                     "{{name = \"g\", op = \"parameter\", shape = [4], init = 1.0}}, {{name = \"b\", op = \"parameter\", shape = [4], init = 0.5}},\n"
+                     "{{name = \"ln\", op = \"layer_norm\", inputs = [\"x\", \"g\", \"b\"]}}, {{name = \"loss\", op = \"mean\", inputs = \"ln\"}}",
+                     a);
+}
+
+// 2 x 200^2 is beyond fp16 in one row of two, though each square fits and the rows' average does; 2 x 150^2 is not.
+TEST_F(ForeseenNorms, OneRowOfALayerNorm) {
+  const char* const narrow = "override = [{nodes = \"ln\", accumulate = \"fp16\"}]";
+  const Told bad = of("fp16", layer_norm("200.0"), narrow);
+  ASSERT_TRUE(bad.both("norm_overflowed", "ln")) << bad.before.verdict << bad.after.verdict;
+  EXPECT_EQ(value(bad.foreseen("norm_overflowed", "ln"), "rows"), 1.0);
+  EXPECT_TRUE(of("fp16", layer_norm("150.0"), narrow).neither("norm_overflowed", "ln"));
+  EXPECT_TRUE(of("fp16", layer_norm("200.0")).neither("norm_overflowed", "ln")) << "fp32 sums";
+}
+
+// Squares of 1e-8 are zero in fp16 (2^-25 = 2.98e-8); those of 9e-8 become 2 x 2^-24 = 1.19e-7: of 32 of each 32e-8 / (32e-8 + 3.8e-6) is missing.
+TEST_F(ForeseenNorms, SquaresThatBecomeZero) {
+  const auto nodes = [](const char* epsilon) {
+    std::string values;
+    for (int i = 0; i < 64; ++i) values += i % 2 == 0 ? "1e-4, " : "3e-4, ";
+    return fmt::format("{{name = \"x\", op = \"input\", values = [[{}]]}}, {{name = \"g\", op = \"parameter\", shape = [64], init = 1.0}},\n"
+                       "{{name = \"rn\", op = \"rms_norm\", inputs = [\"x\", \"g\"], epsilon = {}}}, {{name = \"loss\", op = \"mean\", inputs = \"rn\"}}",
+                       values, epsilon);
+  };
+  const char* const narrow = "override = [{nodes = \"rn\", accumulate = \"fp16\"}]";
+  const Told bad = of("fp16", nodes("1e-12"), narrow);
+  ASSERT_TRUE(bad.both("activation_below_range", "rn")) << bad.before.verdict << bad.after.verdict;
+  EXPECT_EQ(value(bad.foreseen("activation_below_range", "rn"), "flushed"), 32.0);
+  EXPECT_NEAR(value(bad.foreseen("activation_below_range", "rn"), "missing"), 32e-8 / (32e-8 + 64 * 0x1p-24), 1e-4);
+  const Told fine = of("fp16", nodes("1e-5"), narrow);
+  EXPECT_EQ(fine.foreseen("activation_below_range", "rn"), nullptr) << fine.before.verdict;
+  ASSERT_NE(fine.cause("activation_below_range", "rn"), nullptr);
+  EXPECT_EQ(fine.cause("activation_below_range", "rn")->gravity, Gravity::note) << "beside that epsilon it is nothing";
+  EXPECT_EQ(fine.after.outcome, reports::Outcome::healthy) << fine.after.verdict;
+}
+
+// 0 + 2e-8 is 0 in fp16, and 1 / 1e-3 fits.
+TEST_F(ForeseenNorms, AnEpsilonInASum) {
+  const auto nodes = [](const char* epsilon) {
+    return fmt::format("{{name = \"x\", op = \"input\", values = [[0.0, 2.0]]}}, {{name = \"w\", op = \"parameter\", init = 1.0}},\n"
+                       "{{name = \"s\", op = \"mul\", inputs = [\"x\", \"w\"]}}, {{name = \"eps\", op = \"constant\", init = {}}},\n"
+                       "{{name = \"den\", op = \"add\", inputs = [\"s\", \"eps\"]}}, {{name = \"one\", op = \"constant\", init = [[0.0, 1.0]]}},\n"
+                       "{{name = \"q\", op = \"div\", inputs = [\"one\", \"den\"]}}, {{name = \"loss\", op = \"sum\", inputs = \"q\"}}",
+                       epsilon);
+  };
+  const char* const lower = "override = [{nodes = [\"den\", \"q\"], compute = \"lower\"}]";
+  const char* const train = "lr = 0.0, optimizer = \"sgd\", momentum = 0.0, scaler = {init = 16}";
+  const Told bad = of("fp16", nodes("2e-8"), lower, train);
+  ASSERT_TRUE(bad.both("epsilon_vanished", "q")) << bad.before.verdict << bad.after.verdict;
+  EXPECT_EQ(bad.foreseen("epsilon_vanished", "q")->gravity, Gravity::fatal);
+  EXPECT_TRUE(of("fp16", nodes("1e-3"), lower, train).neither("epsilon_vanished", "q"));
+}
+
+// 5000 x 4^2 = 80000 is beyond fp16, 3000 x 4^2 = 48000 is not.
+TEST_F(ForeseenNorms, ANormForClippingOfManySquares) {
+  const auto nodes = [](int n) {
+    return fmt::format("{{name = \"w\", op = \"parameter\", shape = [{0}], init = 0.5}}, {{name = \"x\", op = \"constant\", shape = [{0}], init = 4.0}},\n"
+                       "{{name = \"y\", op = \"mul\", inputs = [\"w\", \"x\"]}}, {{name = \"loss\", op = \"sum\", inputs = \"y\"}}",
+                       n);
+  };
+  const char* const train = "lr = 0.1, optimizer = \"sgd\", momentum = 0.0, clip = 2.0, norm_accumulate = \"fp16\"";
+  const Told bad = of("bf16", nodes(5000), "", train);
+  ASSERT_TRUE(bad.both("clip_overflowed", "global_norm")) << bad.before.verdict << bad.after.verdict;
+  EXPECT_THAT(bad.foreseen("clip_overflowed", "global_norm")->what, HasSubstr("5000 squares, each of which fits (the greatest is 16)"));
+  EXPECT_TRUE(of("bf16", nodes(3000), "", train).neither("clip_overflowed", "global_norm"));
+}
+
+// 1 - 1000 x 70 = -69999 does not fit fp16; 1 - 100 x 70 does.
+TEST_F(ForeseenNorms, AnUpdateThatDoesNotFit) {
+  const char* const nodes =
+      "{name = \"w\", op = \"parameter\", init = [[1.0, 2.0]]}, {name = \"x\", op = \"input\", values = [[70.0, 1.0]]},\n"
+      "{name = \"y\", op = \"mul\", inputs = [\"w\", \"x\"]}, {name = \"loss\", op = \"sum\", inputs = \"y\"}";
+  const auto train = [](const char* rate) { return fmt::format("lr = {}, schedule = \"constant\", optimizer = \"sgd\", momentum = 0.0, clip = 0.0", rate); };
+  const Told bad = of("fp16_pure", nodes, "", train("1000.0"));
+  ASSERT_TRUE(bad.both("update_overflowed", "w.update")) << bad.before.verdict << bad.after.verdict;
+  EXPECT_EQ(value(bad.foreseen("update_overflowed", "w.update"), "greatest_weight"), 69999.0);
+  EXPECT_TRUE(of("fp16_pure", nodes, "", train("100.0")).neither("update_overflowed", "w.update"));
+}
+
+}  // namespace
+}  // namespace ulpscope::profiler
