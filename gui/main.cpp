@@ -2,6 +2,7 @@
 #include <QApplication>
 #include <QCommandLineParser>
 #include <QSettings>
+#include <QThreadPool>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -75,7 +76,9 @@ int main(int argc, char** argv) {
     viewer.window().open(parser.positionalArguments());
     code = QApplication::exec();
   }
-  if (!ReadingThread::waitForAll(0)) {  // an analysis that nobody waits for any more: it only reads
+  QThreadPool::globalInstance()->waitForDone();  // a report that is being written
+  constexpr int patienceMs = 300;                // enough for threads that have nothing to do
+  if (!ReadingThread::waitForAll(patienceMs)) {  // an analysis that nobody waits for any more: it only reads
     QSettings().sync();
     std::fflush(nullptr);
     std::_Exit(code);

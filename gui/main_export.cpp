@@ -2,11 +2,14 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QCoreApplication>
+#include <QMessageBox>
 #include <QPointer>
 #include <QSaveFile>
 #include <QThreadPool>
 #include <exception>
 #include <sstream>
+#include <string>
+#include <utility>
 
 #include "gui/main_window.h"
 #include "gui/models/text.h"
@@ -19,19 +22,27 @@
 namespace ulpscope::gui {
 namespace {
 
-/// What is wrong; empty if the page was written.
-QString writePage(const reports::RunFileReader& reader, const QString& fileName) {
+struct Page {
+  std::string bytes{};
+  QString wrong{};
+};
+
+Page readPage(const reports::RunFileReader& reader) {
   try {
     std::ostringstream page;
     reports::write_html(reports::make_report({&reader}), page);
-    const std::string bytes = std::move(page).str();
-    QSaveFile file(fileName);
-    const auto size = static_cast<qint64>(bytes.size());
-    if (file.open(QIODevice::WriteOnly) && file.write(bytes.data(), size) == size && file.commit()) return {};
-    return MainWindow::tr("%1 could not be written: %2").arg(fileName, file.errorString());
+    return {std::move(page).str(), {}};
   } catch (const std::exception& error) {
-    return plain(error.what());
+    return {{}, plain(error.what())};
   }
+}
+
+/// What is wrong; empty if the page was written.
+QString writePage(const std::string& bytes, const QString& fileName) {
+  QSaveFile file(fileName);
+  const auto size = static_cast<qint64>(bytes.size());
+  if (file.open(QIODevice::WriteOnly) && file.write(bytes.data(), size) == size && file.commit()) return {};
+  return MainWindow::tr("%1 could not be written: %2").arg(fileName, file.errorString());
 }
 
 struct Text {
@@ -47,6 +58,16 @@ Text readText(const reports::RunFileReader& reader) {
   }
 }
 
+/// In a thread that the program waits for at its end; `said` gets what is wrong in the window's, if it is still there.
+template <class Write, class Said>
+void writeBeside(MainWindow* window, Write write, Said said) {
+  QThreadPool::globalInstance()->start([to = QPointer<MainWindow>(window), write = std::move(write), said] {
+    QMetaObject::invokeMethod(qApp, [to, said, wrong = write()] {
+      if (to) said(wrong);
+    }, Qt::QueuedConnection);
+  });
+}
+
 }  // namespace
 
 void MainWindow::askWhereToExport() {
@@ -58,7 +79,11 @@ void MainWindow::askWhereToExport() {
   QString name = QFileDialog::getSaveFileName(this, tr("Export report"), of.absoluteDir().filePath(of.completeBaseName() + QStringLiteral(".pdf")),
                                               reports::can_write_html() ? pdf + QStringLiteral(";;") + page : pdf, &chosen);
   if (name.isEmpty()) return;
-  if (QFileInfo(name).suffix().isEmpty()) name += chosen == page ? QStringLiteral(".html") : QStringLiteral(".pdf");
+  if (QFileInfo(name).suffix().isEmpty()) {
+    name += chosen == page ? QStringLiteral(".html") : QStringLiteral(".pdf");
+    // The dialog asked about the name without it.
+    if (QFileInfo::exists(name) && QMessageBox::question(this, tr("Export report"), tr("%1 is there already. Is it to be replaced?").arg(name)) != QMessageBox::Yes) return;
+  }
   exportReport(name);
 }
 
@@ -74,16 +99,14 @@ void MainWindow::exportReport(const QString& fileName) {
     else m_messages->show(key, Severity::Fault, wrong);
   };
   if (QFileInfo(fileName).suffix().compare(QLatin1String("pdf"), Qt::CaseInsensitive) != 0)
-    return document->read(this, [fileName](const reports::RunFileReader& reader) { return writePage(reader, fileName); }, said);
+    return document->read(this, readPage, [this, said, fileName](const Page& page) {
+      if (!page.wrong.isEmpty()) return said(page.wrong);
+      writeBeside(this, [bytes = page.bytes, fileName] { return writePage(bytes, fileName); }, said);
+    });
   document->read(this, [](const reports::RunFileReader& reader) { return readText(reader); },
                  [this, said, fileName](const Text& text) {
                    if (!text.wrong.isEmpty()) return said(text.wrong);
-                   QThreadPool::globalInstance()->start([to = QPointer<MainWindow>(this), said, text = text.text, charts = drawReportCharts(*text.text.report), fileName] {
-                     const QString wrong = writeReportPdf(text, charts, fileName);
-                     QMetaObject::invokeMethod(qApp, [to, said, wrong] {
-                       if (to) said(wrong);
-                     }, Qt::QueuedConnection);
-                   });
+                   writeBeside(this, [text = text.text, charts = drawReportCharts(*text.text.report), fileName] { return writeReportPdf(text, charts, fileName); }, said);
                  });
 }
 

@@ -6,6 +6,7 @@
 #include <QPushButton>
 #include <QStandardPaths>
 #include <QTimer>
+#include <utility>
 
 #include "gui/main_window.h"
 #include "gui/runs/run_dialog.h"
@@ -45,11 +46,14 @@ bool MainWindow::mayClose() {
   box.setDefaultButton(stop);
   box.setEscapeButton(cancel);
   connect(&m_process, &RunProcess::ended, &box, &QDialog::reject);  // nothing to ask any more
-  m_closeWhenEnded = false;
+  const bool closing = std::exchange(m_closeWhenEnded, false);
   box.exec();
   if (!m_process.running()) return box.clickedButton() != cancel;
   if (box.clickedButton() == leave) m_process.letGo();
-  if (box.clickedButton() != stop) return box.clickedButton() == leave;
+  if (box.clickedButton() != stop) {
+    if (closing) m_messages->remove(messageKey);  // that said that it closes
+    return box.clickedButton() == leave;
+  }
   m_closeWhenEnded = true;
   m_messages->show(messageKey, Severity::Note, tr("The run ends after its step; then the window closes"), {{tr("Do not close"), [this] {
                      m_closeWhenEnded = false;

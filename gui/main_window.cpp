@@ -4,6 +4,7 @@
 #include <QDragEnterEvent>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QGuiApplication>
 #include <QMenuBar>
 #include <QMimeData>
 #include <QSettings>
@@ -26,7 +27,8 @@
 
 namespace ulpscope::gui {
 namespace {
-constexpr int layoutVersion = 1;  // raised when the docks are others
+/// Raised when the docks are others. Docks are not mirrored by Qt: a layout is one reading direction's.
+int layoutVersion() { return 2 + (QGuiApplication::isRightToLeft() ? 1000 : 0); }
 }
 
 MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent) {
@@ -87,6 +89,9 @@ MainWindow::~MainWindow() {
 }
 
 void MainWindow::makeDocks() {
+  const bool mirrored = QGuiApplication::isRightToLeft();
+  const Qt::DockWidgetArea beside = mirrored ? Qt::RightDockWidgetArea : Qt::LeftDockWidgetArea;
+  const Qt::DockWidgetArea within = mirrored ? Qt::LeftDockWidgetArea : Qt::RightDockWidgetArea;
   const auto add = [this](const QString& id, const QString& title, QWidget* widget, Qt::DockWidgetArea area) {
     auto* const dock = new QDockWidget(title, m_panels);
     dock->setObjectName(id);
@@ -95,21 +100,21 @@ void MainWindow::makeDocks() {
     m_docks[id] = dock;
     return dock;
   };
-  QDockWidget* const runs = add(QStringLiteral("runs"), tr("Runs"), new RunsView(m_session, m_selection), Qt::LeftDockWidgetArea);
+  QDockWidget* const runs = add(QStringLiteral("runs"), tr("Runs"), new RunsView(m_session, m_selection), beside);
   m_steady = new SteadyDock(m_panels, runs);  // what a larger window has more of is the panels'
   QDockWidget* first = nullptr;
   for (const PanelInfo& info : panels()) {
     Panel* const panel = info.make({m_session, m_selection}, nullptr);
     connect(panel, &Panel::failed, this, [this](const QString& message) { m_messages->show(message, Severity::Fault, message); });
     connect(panel, &Panel::panelWanted, this, &MainWindow::showPanel);
-    QDockWidget* const dock = add(QLatin1String(info.id), titleOf(info), panel, Qt::RightDockWidgetArea);
+    QDockWidget* const dock = add(QLatin1String(info.id), titleOf(info), panel, within);
     if (first != nullptr) m_panels->tabifyDockWidget(first, dock);
     else first = dock;
   }
   if (first != nullptr) first->raise();
   add(QStringLiteral("log"), tr("Run log"), new RunLog(m_process, m_session), Qt::BottomDockWidgetArea)->hide();
   m_runsDock = runs;
-  m_firstLayout = m_panels->saveState(layoutVersion);
+  m_firstLayout = m_panels->saveState(layoutVersion());
 }
 
 void MainWindow::makeFileMenu() {
@@ -147,7 +152,7 @@ void MainWindow::sizeDocks() {
 }
 
 void MainWindow::resetLayout() {
-  m_panels->restoreState(m_firstLayout, layoutVersion);
+  m_panels->restoreState(m_firstLayout, layoutVersion());
   sizeDocks();
   for (const auto& [id, dock] : m_docks) dock->setVisible(id != QLatin1String("log") || m_process.running());
   if (!panels().empty()) m_docks.at(QLatin1String(panels().front().id))->raise();
@@ -161,7 +166,7 @@ void MainWindow::restoreLayout() {
 
 bool MainWindow::restoreDocks() {
   const QByteArray layout = QSettings().value(QStringLiteral("window/layout")).toByteArray();
-  const bool done = !layout.isEmpty() && m_panels->restoreState(layout, layoutVersion);
+  const bool done = !layout.isEmpty() && m_panels->restoreState(layout, layoutVersion());
   m_docks.at(QStringLiteral("log"))->setVisible(m_process.running());  // an old log is gone
   return done;
 }
@@ -175,7 +180,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
 void MainWindow::rememberLayout() const {
   QSettings settings;
   settings.setValue(QStringLiteral("window/geometry"), saveGeometry());
-  settings.setValue(QStringLiteral("window/layout"), m_panels->saveState(layoutVersion));
+  settings.setValue(QStringLiteral("window/layout"), m_panels->saveState(layoutVersion()));
 }
 
 void MainWindow::open(const QStringList& paths) {

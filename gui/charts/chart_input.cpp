@@ -111,15 +111,14 @@ void Chart::copyImage() { QApplication::clipboard()->setPixmap(toPixmap(0, 0, de
 void Chart::copyData() { QApplication::clipboard()->setText(withoutMarks(csv())); }
 
 QString Chart::csv() const {
-  const auto quoted = [](QString text) { return QStringLiteral("\"%1\"").arg(text.replace(QLatin1Char('"'), QStringLiteral("\"\""))); };
   const auto exact = [](double value, const ChartAxis& axis) { return QString::fromStdString(reports::exact(value, axis.style)); };
-  QString text = QStringLiteral("line,%1,%2,provenance\n").arg(quoted(m_x.label), quoted(m_y.label));
+  QString text = QStringLiteral("line,%1,%2,provenance\n").arg(csvField(m_x.label), csvField(m_y.label));
   for (const ChartLine& line : m_content.lines) {
     for (std::size_t i = 0; i < line.x.size(); ++i)
-      text += QStringLiteral("%1,%2,%3,%4\n").arg(quoted(line.name), exact(line.x[i], m_x), exact(line.y[i], m_y), quoted(line.provenance));
+      text += QStringLiteral("%1,%2,%3,%4\n").arg(csvField(line.name), exact(line.x[i], m_x), exact(line.y[i], m_y), csvField(line.provenance));
   }
   for (const ChartBar& bar : m_content.bars)  // a name, where it is, how much it is
-    text += QStringLiteral("%1,%2,%3,%4\n").arg(quoted(bar.name), exact(0.5 * (bar.left + bar.right), m_x), exact(bar.high - bar.low, m_y), quoted(bar.toolTip.simplified()));
+    text += QStringLiteral("%1,%2,%3,%4\n").arg(csvField(bar.name), exact(0.5 * (bar.left + bar.right), m_x), exact(bar.high - bar.low, m_y), csvField(bar.toolTip.simplified()));
   return text;
 }
 

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "gui/charts/save_picture.h"
+
 namespace ulpscope::gui {
 namespace {
 
@@ -113,12 +115,11 @@ void HeatMap::drawFrames() {
 }
 
 QString HeatMap::csv() const {
-  const auto quoted = [](QString text) { return QStringLiteral("\"%1\"").arg(text.replace(QLatin1Char('"'), QStringLiteral("\"\""))); };
-  QString text = quoted(m_columnLabel);
-  for (const QString& column : m_cells.columns) text += QLatin1Char(',') + quoted(column);
+  QString text = csvField(m_columnLabel);
+  for (const QString& column : m_cells.columns) text += QLatin1Char(',') + csvField(column);
   for (qsizetype row = 0; row < m_cells.rows.size(); ++row) {
-    text += QLatin1Char('\n') + quoted(m_cells.rows[row]);
-    for (const QString& value : m_cells.values[static_cast<std::size_t>(row)]) text += QLatin1Char(',') + value;
+    text += QLatin1Char('\n') + csvField(m_cells.rows[row]);
+    for (const QString& value : m_cells.values[static_cast<std::size_t>(row)]) text += QLatin1Char(',') + csvField(value);
   }
   return text + QLatin1Char('\n');
 }

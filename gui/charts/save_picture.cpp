@@ -11,6 +11,9 @@
 #include <QSvgGenerator>
 #endif
 
+#include "gui/models/text.h"
+#include "reports/export/fields.h"
+
 namespace ulpscope::gui {
 namespace {
 
@@ -60,6 +63,8 @@ void drawSvg(const Picture& picture, QBuffer& out) {
 #endif
 
 }  // namespace
+
+QString csvField(const QString& text) { return QString::fromStdString(reports::csv_quoted(withoutMarks(text).toStdString())); }
 
 bool savePicture(const Picture& picture, const QString& fileName, QString* reason) {
   const auto refuse = [&](const QString& why) {

@@ -15,6 +15,9 @@ struct Picture {
 
 /// The ending of the name chooses the form: png (twice the size), pdf, csv (svg where this build can). False and a reason if not.
 bool savePicture(const Picture& picture, const QString& fileName, QString* reason);
+/// A field of a CSV file: without the marks that order it in a window, in quotes where it needs them, and nothing that a spreadsheet would
+/// take for a formula (reports/export/fields.h).
+QString csvField(const QString& text);
 /// Forms for a file dialog.
 QString pictureForms();
 

@@ -7,11 +7,38 @@
 #include <QScrollBar>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "gui/models/text.h"
 #include "gui/models/timeline_text.h"
 
 namespace ulpscope::gui {
+namespace {
+
+/// The row of that kind in a timeline that was read anew, in which there may be more of them; -1: none.
+int sameRow(const Timeline& before, std::size_t row, const Timeline& now) {
+  const TimelineRow& was = before.rows[row];
+  const auto found = std::find_if(now.rows.begin(), now.rows.end(), [&](const TimelineRow& of) { return of.kind == was.kind && of.laidOut == was.laidOut && of.stream == was.stream; });
+  return found == now.rows.end() ? -1 : static_cast<int>(found - now.rows.begin());
+}
+
+/// The kernel of that record; what else has that name and lies at that time.
+std::optional<TimelineChart::Place> sameSpan(const Timeline& before, const TimelineChart::Place& place, const Timeline& now) {
+  if (&before == &now) return place;
+  const int row = sameRow(before, place.first, now);
+  if (row < 0) return std::nullopt;
+  const TimelineSpans& was = before.rows[place.first].spans;
+  const TimelineSpans& spans = now.rows[static_cast<std::size_t>(row)].spans;
+  const std::int64_t record = was.record(place.second), start = was.start(place.second);
+  const QString& name = before.names[was.name(place.second)].text;
+  for (std::size_t span = record < 0 ? spans.firstFrom(static_cast<double>(start)) : 0; span < spans.size(); ++span) {
+    if (record < 0 && spans.start(span) > start) break;
+    if (spans.record(span) == record && now.names[spans.name(span)].text == name) return TimelineChart::Place{static_cast<std::size_t>(row), span};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 TimelineChart::TimelineChart(QWidget* parent) : QAbstractScrollArea(parent) {
   setFocusPolicy(Qt::WheelFocus);
@@ -24,7 +51,7 @@ TimelineChart::TimelineChart(QWidget* parent) : QAbstractScrollArea(parent) {
 void TimelineChart::setTimeline(TimelinePointer timeline, bool keep) {
   keep = keep && m_timeline && timeline && !m_timeline->empty() && m_timeline->view == timeline->view;
   const bool zoomed = keep && !m_history.empty();
-  m_timeline = std::move(timeline);
+  const TimelinePointer before = std::exchange(m_timeline, std::move(timeline));
   m_search = {};
   m_node = -1;
   m_step = -1;
@@ -34,8 +61,8 @@ void TimelineChart::setTimeline(TimelinePointer timeline, bool keep) {
     m_range.reset();
   }
   const auto rows = m_timeline ? m_timeline->rows.size() : 0;
-  if (m_selected && (m_selected->first >= rows || m_selected->second >= m_timeline->rows[m_selected->first].spans.size())) m_selected.reset();
-  if (!keep || m_row >= static_cast<int>(rows)) m_row = -1;
+  if (m_selected) m_selected = sameSpan(*before, *m_selected, *m_timeline);
+  m_row = keep && m_row >= 0 ? sameRow(*before, static_cast<std::size_t>(m_row), *m_timeline) : -1;
   // Sums begin with kernels, else with what is finest.
   for (std::size_t row = 0; m_row < 0 && row < rows; ++row)
     if (m_timeline->rows[row].kind == TimelineRowKind::Kernels) m_row = static_cast<int>(row);
@@ -77,15 +104,17 @@ TimelineChart::View TimelineChart::limited(View view) const {
   return {from, from + width};
 }
 
-void TimelineChart::move(View view, bool remember) {
+void TimelineChart::rememberView(const View& view) {
   constexpr std::size_t most = 100;
+  if (m_history.size() >= most) m_history.erase(m_history.begin() + 1);  // the first shows everything
+  m_history.push_back(view);
+}
+
+void TimelineChart::move(View view, bool remember) {
   if (!m_timeline || m_timeline->empty()) return;
   view = limited(view);
   if (view.from == m_view.from && view.to == m_view.to) return;
-  if (remember) {
-    if (m_history.size() == most) m_history.erase(m_history.begin() + 1);  // the first shows everything
-    m_history.push_back(m_view);
-  }
+  if (remember) rememberView(m_view);
   m_view = view;
   viewport()->update();
   emit viewChanged();
@@ -216,41 +245,12 @@ void TimelineChart::paintEvent(QPaintEvent*) {
   painter.drawRect(QRectF(viewport()->rect()).adjusted(0.5, 0.5, -0.5, -0.5));
 }
 
-QString TimelineChart::csv() const {
-  constexpr std::int64_t mostSpans = 200'000;
-  constexpr int mostColumns = 2'000;
-  const auto quoted = [](QString text) { return QStringLiteral("\"%1\"").arg(text.replace(QLatin1Char('"'), QStringLiteral("\"\""))); };
-  const auto seconds = [](std::int64_t ns) { return exactTime(ns).chopped(2); };
-  QString text = QStringLiteral("row,name,node,step,start_s,duration_s,spans,provenance,when\n");
-  if (!m_timeline || m_timeline->empty()) return text;
-  std::int64_t all = 0;
-  for (const TimelineRow& row : m_timeline->rows) all += static_cast<std::int64_t>(row.spans.firstFrom(m_view.to) - std::min(row.spans.firstFrom(m_view.to), row.spans.firstEndingAfter(m_view.from)));
-  for (const TimelineRow& row : m_timeline->rows) {
-    const auto line = [&](std::size_t span, std::int64_t start, std::int64_t duration, std::int64_t count) {
-      const TimelineNode* const node = m_timeline->nodeOf(row, span);
-      const TimelineStep* const step = m_timeline->stepOf(row, span);
-      text += QStringLiteral("%1,%2,%3,%4,%5,%6,%7,%8,%9\n")
-                  .arg(quoted(row.title()), quoted(m_timeline->names[row.spans.name(span)].text), quoted(node != nullptr ? node->name : QString()),
-                       step != nullptr ? QString::number(personStep(step->step)) : QString(), seconds(start), seconds(duration), QString::number(count),
-                       quoted(word(row.durations)), quoted(row.laidOut ? tr("laid out") : tr("as recorded")));
-    };
-    if (all <= mostSpans) {
-      const std::size_t end = row.spans.firstFrom(m_view.to);
-      for (std::size_t span = row.spans.firstEndingAfter(m_view.from); span < end; ++span)
-        if (static_cast<double>(row.spans.end(span)) > m_view.from || static_cast<double>(row.spans.start(span)) >= m_view.from) line(span, row.spans.start(span), row.spans.duration(span), 1);
-    } else {
-      for (const SpanColumn& column : row.spans.columns(m_view.from, m_view.to, mostColumns)) line(column.sum.longest, row.spans.start(column.first), column.sum.total, column.sum.count);
-    }
-  }
-  return text;
-}
-
 Picture TimelineChart::picture() const {
   const Geometry g = geometry(viewport()->size(), false);
   const double rows = m_timeline ? static_cast<double>(m_timeline->rows.size()) : 0.0;
   const int needed = static_cast<int>(std::ceil(g.rulerHeight + rows * g.rowHeight)) + 1;
   const QSize size(std::max(400, viewport()->width()), std::max(m_timeline && !m_timeline->empty() ? 0 : viewport()->height(), needed));
-  return {size, [this, size](QPainter& painter) { paint(painter, size, 2.0); }, [this] { return csv(); }};
+  return {size, [this, size](QPainter& painter) { paint(painter, size, 2.0); }, [this] { return withoutMarks(csv()); }};
 }
 
 bool TimelineChart::save(const QString& fileName, QString* reason) const { return savePicture(picture(), fileName, reason); }
@@ -265,6 +265,6 @@ void TimelineChart::copyImage() const {
   QApplication::clipboard()->setPixmap(pixmap);
 }
 
-void TimelineChart::copyData() const { QApplication::clipboard()->setText(csv()); }
+void TimelineChart::copyData() const { QApplication::clipboard()->setText(withoutMarks(csv())); }
 
 }  // namespace ulpscope::gui

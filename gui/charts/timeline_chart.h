@@ -108,6 +108,7 @@ class TimelineChart final : public QAbstractScrollArea {
   View everything() const;
   View limited(View view) const;
   void move(View view, bool remember);
+  void rememberView(const View& view);  ///< to be had again with undoZoom()
   void fitScroll();
   double timeAt(double x) const;
   int rowAt(double y) const;

@@ -92,7 +92,7 @@ void TimelineChart::mouseReleaseEvent(QMouseEvent* event) {
   m_drag = Drag::None;
   viewport()->unsetCursor();
   if (m_moved) {
-    if (drag == Drag::Pan && m_before.from != m_view.from) m_history.push_back(m_before);
+    if (drag == Drag::Pan && m_before.from != m_view.from) rememberView(m_before);
     return;
   }
   if (const int row = rowAt(event->position().y()); row >= 0) setRow(row);

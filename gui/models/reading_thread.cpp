@@ -24,13 +24,19 @@ Count& count() {
 
 }  // namespace
 
-ReadingThread::ReadingThread(const QString& path) : m_shared(std::make_shared<Shared>()) {
+void ReadingThread::begin() {
   count().add(1);
-  std::thread([shared = m_shared, path]() mutable {
-    work(shared, path);
-    shared.reset();
+  try {
+    std::thread([shared = m_shared, path = m_path]() mutable {
+      work(shared, path);
+      shared.reset();
+      count().add(-1);
+    }).detach();
+  } catch (...) {
     count().add(-1);
-  }).detach();
+    throw;
+  }
+  m_begun = true;
 }
 
 ReadingThread::~ReadingThread() {
@@ -42,6 +48,7 @@ ReadingThread::~ReadingThread() {
 }
 
 void ReadingThread::post(Job job) {
+  if (!m_begun) begin();
   const std::lock_guard lock(m_shared->mutex);
   m_shared->jobs.push_back(std::move(job));
   m_shared->something.notify_all();

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "gui/models/follower.h"
 
@@ -17,12 +18,13 @@ class ReadingThread {
  public:
   using Job = std::function<void(Follower&)>;
 
-  explicit ReadingThread(const QString& path);
+  explicit ReadingThread(QString path) : m_path(std::move(path)), m_shared(std::make_shared<Shared>()) {}
   /// Returns at once.
   ~ReadingThread();
   ReadingThread(const ReadingThread&) = delete;
   ReadingThread& operator=(const ReadingThread&) = delete;
 
+  /// The first one begins the thread. Throws std::system_error, and drops the job, if the system has no thread for it; the next one tries again.
   void post(Job job);
   /// True once the ReadingThread is gone: a job need not go on, and nobody takes what it brings. May outlive the ReadingThread.
   std::shared_ptr<const std::atomic<bool>> closed() const;
@@ -39,7 +41,10 @@ class ReadingThread {
     std::atomic<bool> closed = false;
   };
   static void work(const std::shared_ptr<Shared>& shared, const QString& path);
+  void begin();
+  QString m_path;
   std::shared_ptr<Shared> m_shared;
+  bool m_begun = false;
 };
 
 }  // namespace ulpscope::gui

@@ -3,6 +3,8 @@
 #include <QCoreApplication>
 #include <QFileInfo>
 #include <exception>
+#include <system_error>
+#include <utility>
 
 #include "gui/models/text.h"
 
@@ -37,7 +39,7 @@ void RunDocument::look(bool all) {
   m_looking = true;
   m_readingAll = all;
   m_timer.stop();
-  m_thread.post([back = back(), all](Follower& follower) {
+  post([back = back(), all](Follower& follower) {
     const std::optional<Finding> finding = follower.look(all);
     deliver(back, [finding, all](RunDocument& document) {
       document.m_looking = false;
@@ -47,6 +49,16 @@ void RunDocument::look(bool all) {
       document.m_timer.start(document.m_state == DocumentState::Live ? lookEveryMs : glanceEveryMs);
     });
   });
+}
+
+/// Without a thread nothing is read; "Try again" tries that, too.
+void RunDocument::post(ReadingThread::Job job) {
+  try {
+    m_thread.post(std::move(job));
+  } catch (const std::system_error& error) {
+    m_looking = m_readingAll = false;
+    deliver(back(), [why = tr("No thread could be begun to read it: %1").arg(plain(error.what()))](RunDocument& document) { document.fail(why); });
+  }
 }
 
 void RunDocument::take(const Finding& finding) {

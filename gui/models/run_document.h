@@ -42,7 +42,7 @@ class RunDocument final : public QObject {
   ///                  [this](std::vector<reports::EventRecord> events) { show(std::move(events)); });
   template <class Body, class Done>
   void read(QObject* receiver, Body body, Done done) {
-    m_thread.post([back = back(), to = QPointer<QObject>(receiver), body = std::move(body), done = std::move(done)](Follower& follower) {
+    post([back = back(), to = QPointer<QObject>(receiver), body = std::move(body), done = std::move(done)](Follower& follower) {
       auto value = std::make_shared<decltype(body(std::declval<const reports::RunFileReader&>()))>();
       if (!guarded(back, [&] { *value = body(follower.reader()); })) return;
       deliver(back, [to, value, done](RunDocument&) {
@@ -64,6 +64,7 @@ class RunDocument final : public QObject {
   static void deliver(const Back& back, std::function<void(RunDocument&)> result);
   static bool guarded(const Back& back, const std::function<void()>& job);
   void look(bool all);
+  void post(ReadingThread::Job job);
   void take(const Finding& finding);
   void fail(const QString& why);
 

@@ -48,6 +48,12 @@ const TimelineStep* Timeline::stepOf(const TimelineRow& row, std::size_t span) c
   return step < 0 ? nullptr : &steps[static_cast<std::size_t>(step)];
 }
 
+std::optional<std::int64_t> Timeline::durationOf(const TimelineRow& row, std::size_t span) const {
+  if (row.kind != TimelineRowKind::Steps) return row.spans.duration(span);
+  const TimelineStep* const step = stepOf(row, span);
+  return step != nullptr ? step->wall : std::nullopt;
+}
+
 reports::TimeCategory Timeline::categoryOf(const TimelineRow& row, std::size_t span) const {
   if (const TimelineNode* const node = nodeOf(row, span)) return node->category;
   return names[row.spans.name(span)].category;

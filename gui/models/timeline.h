@@ -1,8 +1,8 @@
 // What happened when in a run: steps, passes, nodes and the kernels of each stream, as rows of spans. Read in the document's thread, never
 // changed afterwards.
 //
-// As the Perfetto trace of `ulpscope report` has it: steps follow one another, each as long as its wall time on record; a step whose
-// kernels were traced begins where the first of them did, or at the end of the step before if that is later, and its kernels keep their
+// As the Perfetto trace of `ulpscope report` has it: steps follow one another, each as long as its wall time on record (or drawn
+// longer or shorter, where that is not known, and never summed up); a step whose kernels were traced begins where the first of them did, or at the end of the step before if that is later, and its kernels keep their
 // distances. Nodes and passes of such a step last from their first kernel to the end of their last. Where nodes were timed by a clock and
 // summed up, they are laid out one after the other in the order of the plan: how long is measured (or emulated), when is not.
 #pragma once
@@ -45,10 +45,11 @@ struct TimelineNode {
 
 struct TimelineStep {
   std::int64_t step = 0;  ///< iteration
-  std::int64_t start = 0, end = 0;
+  std::int64_t start = 0, end = 0;  ///< as drawn, up to where the next one may begin: kernels may outlast the wall time
   std::int64_t shift = 0;  ///< ns that its kernels were moved by: their start on record is so much earlier
   bool skipped = false;
-  bool untimed = false;    ///< drawn as 1 ms
+  std::optional<std::int64_t> wall{};  ///< ns on record; none: from start to end is how it is drawn, not how long it took
+  bool untimed = false;    ///< neither wall time nor kernels nor nodes: drawn as 1 ms
 };
 
 struct TimelineRow {
@@ -81,6 +82,8 @@ struct Timeline {
   reports::TimeCategory categoryOf(const TimelineRow& row, std::size_t span) const;
   const TimelineNode* nodeOf(const TimelineRow& row, std::size_t span) const;
   const TimelineStep* stepOf(const TimelineRow& row, std::size_t span) const;
+  /// ns, as on record; none: a step without a wall time, whose span is only drawn.
+  std::optional<std::int64_t> durationOf(const TimelineRow& row, std::size_t span) const;
   /// -1: none.
   int stepIndex(std::int64_t iteration) const;
 };

@@ -14,7 +14,7 @@ namespace {
 
 using reports::TimeCategory;
 
-constexpr std::int64_t untimedStep = 1'000'000;             // ns that a step without a time is drawn with
+constexpr std::int64_t untimedStep = 1'000'000;             // ns that a step is drawn with of which nothing says how long it was
 constexpr std::int64_t mostClock = std::int64_t{1} << 60;  // ns
 
 std::int64_t nanoseconds(double seconds) { return std::isfinite(seconds) && seconds > 0.0 ? static_cast<std::int64_t>(std::llround(std::min(seconds, 1e9) * 1e9)) : 0; }
@@ -40,20 +40,22 @@ std::int32_t TimelineLayout::nodeIndex(reports::NodeId id) {
   if (found != m_nodes.end()) return found->second;
   const auto index = static_cast<std::int32_t>(m_timeline.nodes.size());
   const auto number = static_cast<std::int64_t>(id);  // of no plan, or of another
-  m_timeline.nodes.push_back({.id = id, .name = QStringLiteral("node %1").arg(number), .position = number, .category = TimeCategory::unmatched});
+  m_timeline.nodes.push_back({.id = id, .name = QCoreApplication::translate("Timeline", "node %1").arg(number), .position = number, .category = TimeCategory::unmatched});
   return m_nodes.emplace(id, index).first->second;
 }
 
-std::uint32_t TimelineLayout::nameIndex(const std::string& name, TimeCategory category, bool skipped) {
-  const auto found = m_names.find(name);
+/// What has one name and is of two kinds has two: a node called "forward" is no pass.
+std::uint32_t TimelineLayout::nameIndex(TimelineRowKind kind, const std::string& name, TimeCategory category, bool skipped) {
+  const std::string key = static_cast<char>('0' + static_cast<int>(kind)) + name;
+  const auto found = m_names.find(key);
   if (found != m_names.end()) return found->second;
   const auto index = static_cast<std::uint32_t>(m_timeline.names.size());
   m_timeline.names.push_back({plain(name), category, skipped, {}});
-  return m_names.emplace(name, index).first->second;
+  return m_names.emplace(key, index).first->second;
 }
 
 std::uint32_t TimelineLayout::passName(reports::Phase phase) {
-  const std::uint32_t index = nameIndex(phaseName(phase).toStdString());
+  const std::uint32_t index = nameIndex(TimelineRowKind::Passes, phaseName(phase).toStdString());
   m_timeline.names[index].pass = phase;
   return index;
 }
@@ -84,8 +86,8 @@ void TimelineLayout::readTimings() {
 
 void TimelineLayout::readSteps() {
   for (const reports::StepRecord& step : m_reader.steps(m_run.id)) {
-    m_timeline.steps.push_back({.step = step.step, .skipped = step.skipped});
-    m_wall.push_back(step.wall_seconds);
+    const bool timed = step.wall_seconds && std::isfinite(*step.wall_seconds) && *step.wall_seconds >= 0.0;
+    m_timeline.steps.push_back({.step = step.step, .skipped = step.skipped, .wall = timed ? std::optional(nanoseconds(*step.wall_seconds)) : std::nullopt});
   }
 }
 
@@ -97,7 +99,7 @@ void TimelineLayout::readKernels() {
   const reports::KernelScan scan = reports::scan_kernels(m_reader, m_run.id, m_mostKernels, [&](const reports::KernelSpan& span) {
     if (span.name != last || m_kernels.empty()) {
       last = span.name;
-      name = nameIndex(span.name, reports::kernel_category(span.name));
+      name = nameIndex(TimelineRowKind::Kernels, span.name, reports::kernel_category(span.name));
     }
     if (const std::int64_t of = span.step.value_or(-1); of != iteration) {
       iteration = of;
@@ -128,8 +130,8 @@ void TimelineLayout::placeSteps() {
     std::int64_t end = step.start;
     for (std::size_t k = first; k < at; ++k) end = std::max(end, plus(plus(m_kernels[k].start, step.shift), std::max<std::int64_t>(0, m_kernels[k].duration)));
     if (const auto timed = m_timed.find(step.step); at == first && timed != m_timed.end()) end = std::max(end, plus(step.start, lengthOf(timed->second)));
-    if (m_wall[i]) end = std::max(end, plus(step.start, nanoseconds(*m_wall[i])));
-    step.untimed = end == step.start;
+    if (step.wall) end = std::max(end, plus(step.start, *step.wall));
+    step.untimed = !step.wall && end == step.start;
     if (step.untimed) end = plus(end, untimedStep);
     step.end = clock = end;
   }
@@ -181,7 +183,7 @@ void TimelineLayout::addStepNodes(std::size_t first, std::size_t end, std::int64
     TimelineRow& nodes = row(TimelineRowKind::Nodes);
     nodes.durations = reports::Provenance::measured;
     if (m_nodeNames.size() <= of) m_nodeNames.resize(m_timeline.nodes.size());
-    if (!m_nodeNames[of]) m_nodeNames[of] = nameIndex(m_timeline.nodes[of].name.toStdString());
+    if (!m_nodeNames[of]) m_nodeNames[of] = nameIndex(TimelineRowKind::Nodes, m_timeline.nodes[of].name.toStdString());
     nodes.spans.add({runs[i].start, runs[i].end - runs[i].start, *m_nodeNames[of], runs[i].node, step});
     const reports::Phase phase = m_timeline.nodes[of].phase;
     if (i + 1 < runs.size() && m_timeline.nodes[static_cast<std::size_t>(runs[i + 1].node)].phase == phase) continue;
@@ -202,7 +204,7 @@ void TimelineLayout::layOut(std::vector<Timed> nodes, std::int64_t start, std::i
     const TimelineNode& node = m_timeline.nodes[static_cast<std::size_t>(nodes[i].node)];
     TimelineRow& of = row(TimelineRowKind::Nodes, 0, true);
     of.durations = nodes[i].provenance;
-    of.spans.add({at, nodes[i].duration, nameIndex(node.name.toStdString()), nodes[i].node, step});
+    of.spans.add({at, nodes[i].duration, nameIndex(TimelineRowKind::Nodes, node.name.toStdString()), nodes[i].node, step});
     at = plus(at, nodes[i].duration);
     if (i + 1 < nodes.size() && m_timeline.nodes[static_cast<std::size_t>(nodes[i + 1].node)].phase == node.phase) continue;
     TimelineRow& passes = row(TimelineRowKind::Passes, 0, true);
@@ -220,10 +222,10 @@ Timeline TimelineLayout::run() {
   for (std::size_t i = 0; i < m_timeline.steps.size(); ++i) {
     const TimelineStep& step = m_timeline.steps[i];
     TimelineRow& steps = row(TimelineRowKind::Steps);
-    steps.durations = m_run.time_provenance;
+    if (step.wall) steps.durations = m_run.time_provenance;
     const std::string name = QCoreApplication::translate("Timeline", "step %1").arg(personStep(step.step)).toStdString();
     const std::string skipped = QCoreApplication::translate("Timeline", "%1, skipped").arg(QString::fromStdString(name)).toStdString();
-    steps.spans.add({step.start, step.end - step.start, nameIndex(step.skipped ? skipped : name, TimeCategory::other, step.skipped), -1, static_cast<std::int32_t>(i)});
+    steps.spans.add({step.start, step.wall.value_or(step.end - step.start), nameIndex(TimelineRowKind::Steps, step.skipped ? skipped : name, TimeCategory::other, step.skipped), -1, static_cast<std::int32_t>(i)});
     if (const auto timed = m_timed.find(step.step); timed != m_timed.end() && m_timeline.kernels == 0) layOut(timed->second, step.start, static_cast<std::int32_t>(i));
   }
   return finished(TimelineView::Run);

@@ -44,7 +44,7 @@ class TimelineLayout {
 
   TimelineRow& row(TimelineRowKind kind, std::int64_t stream = 0, bool laidOut = false);
   std::int32_t nodeIndex(reports::NodeId id);
-  std::uint32_t nameIndex(const std::string& name, reports::TimeCategory category = reports::TimeCategory::other, bool skipped = false);
+  std::uint32_t nameIndex(TimelineRowKind kind, const std::string& name, reports::TimeCategory category = reports::TimeCategory::other, bool skipped = false);
   std::uint32_t passName(reports::Phase phase);
   std::int64_t lengthOf(const std::vector<Timed>& nodes) const;
 
@@ -54,9 +54,8 @@ class TimelineLayout {
   Timeline m_timeline{};
   std::map<std::tuple<TimelineRowKind, bool, std::int64_t>, TimelineRow> m_rows{};
   std::map<reports::NodeId, std::int32_t> m_nodes{};
-  std::unordered_map<std::string, std::uint32_t> m_names{};
+  std::unordered_map<std::string, std::uint32_t> m_names{};  // by kind and name
   std::vector<std::optional<std::uint32_t>> m_nodeNames{};
-  std::vector<reports::Number> m_wall{};            // of steps, seconds
   std::map<std::int64_t, std::vector<Timed>> m_timed{};  // by iteration
   std::vector<Timed> m_mean{};
   std::int64_t m_meanOf = 0, m_untimed = 0;

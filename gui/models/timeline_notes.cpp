@@ -14,15 +14,15 @@ struct TimelineTexts {
 
 /// Why nothing was traced, and what came of tracing, in the recording's own words.
 QStringList traceWords(const reports::RunFileReader& reader, reports::RunId run) {
-  QStringList words;
+  QStringList said;
   for (const reports::CompletenessRecord& row : reader.completeness()) {
     if (row.run && *row.run != run) continue;
     const bool traced = row.subject.starts_with("kernel trace");
-    if (row.kind == "refused" && traced) words << TimelineTexts::tr("kernel trace refused: %1").arg(plain(row.detail));
-    if ((row.kind == "dropped" || row.kind == "lost") && (traced || row.subject == "kernel")) words << QStringLiteral("%1, %2: %3 %4").arg(plain(row.subject), plain(row.kind), countText(row.count), plain(row.detail)).trimmed();
-    if (row.kind == "note" && row.subject == "kernel trace") words << plain(row.detail);
+    if (row.kind == "refused" && traced) said << TimelineTexts::tr("kernel trace refused: %1").arg(sentence(row.detail));
+    if ((row.kind == "dropped" || row.kind == "lost") && (traced || row.subject == "kernel")) said << QStringLiteral("%1, %2: %3 %4").arg(sentence(row.subject), words(row.kind), countText(row.count), sentence(row.detail)).trimmed();
+    if (row.kind == "note" && row.subject == "kernel trace") said << sentence(row.detail);
   }
-  return words;
+  return said;
 }
 
 }  // namespace
@@ -40,6 +40,8 @@ void TimelineLayout::addNotes() {
   sayWhatWasTraced();
   const auto untimed = std::count_if(m_timeline.steps.begin(), m_timeline.steps.end(), [](const TimelineStep& step) { return step.untimed; });
   if (untimed > 0) notes << TimelineTexts::tr("steps without a time, drawn as 1 ms each: %1").arg(untimed);
+  const auto drawn = std::count_if(m_timeline.steps.begin(), m_timeline.steps.end(), [](const TimelineStep& step) { return !step.wall && !step.untimed; });
+  if (drawn > 0) notes << TimelineTexts::tr("steps without a wall time, drawn as long as their kernels or nodes: %1").arg(drawn);
   if (!m_mean.empty() && m_timeline.kernels == 0 && m_timed.empty()) notes << TimelineTexts::tr("Nodes were summed up over sampled steps: the mean step shows them.");
 }
 

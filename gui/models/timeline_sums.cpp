@@ -10,13 +10,18 @@ namespace ulpscope::gui {
 RangeSum sumsOf(const Timeline& timeline, int row, std::int64_t from, std::int64_t to) {
   RangeSum sums{.row = row, .from = from, .to = to};
   if (row < 0 || row >= static_cast<int>(timeline.rows.size()) || from >= to) return sums;
-  const TimelineSpans& spans = timeline.rows[static_cast<std::size_t>(row)].spans;
+  const TimelineRow& of = timeline.rows[static_cast<std::size_t>(row)];
+  const TimelineSpans& spans = of.spans;
   std::vector<NameSum> names(timeline.names.size());
   const std::size_t end = spans.firstFrom(static_cast<double>(to));
   // One without a length that lies at the very beginning ends after nothing.
   for (std::size_t i = std::min(spans.firstEndingAfter(static_cast<double>(from)), spans.firstFrom(static_cast<double>(from))); i < end; ++i) {
     const std::int64_t start = spans.start(i), until = spans.end(i);
     if (start < from && until <= from) continue;
+    if (!timeline.durationOf(of, i)) {
+      ++sums.untimed;
+      continue;
+    }
     const std::int64_t within = std::min(until, to) - std::max(start, from);
     NameSum& sum = names[spans.name(i)];
     if (sum.count == 0 || within > sum.greatest) {

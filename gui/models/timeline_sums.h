@@ -23,6 +23,7 @@ struct RangeSum {
   std::int64_t from = 0, to = 0;
   std::int64_t count = 0;
   std::int64_t total = 0;
+  std::int64_t untimed = 0;  ///< steps there without a wall time: in no count and no sum
   std::vector<NameSum> names{};  ///< by total, the greatest first
 };
 

@@ -21,9 +21,9 @@ QStringList spanLines(const Timeline& timeline, const TimelineRow& row, std::siz
   const TimelineStep* const step = timeline.stepOf(row, span);
   QStringList lines{timeline.names[spans.name(span)].text};
   if (row.kind != TimelineRowKind::Steps) lines << line(TimelineTexts::tr("row"), row.title());
-  const bool untimed = row.kind == TimelineRowKind::Steps && step != nullptr && step->untimed;
-  if (untimed) lines << TimelineTexts::tr("time unknown; drawn as 1 ms");
-  else lines << line(TimelineTexts::tr("time"), QStringLiteral("%1 [%2]").arg(timeText(static_cast<double>(spans.duration(span))), word(row.durations)));
+  if (const auto duration = timeline.durationOf(row, span)) lines << line(TimelineTexts::tr("time"), QStringLiteral("%1 [%2]").arg(timeText(static_cast<double>(*duration)), word(row.durations)));
+  else if (step != nullptr && !step->untimed) lines << TimelineTexts::tr("time unknown; drawn as long as its kernels or nodes");
+  else lines << TimelineTexts::tr("time unknown; drawn as 1 ms");
   const std::int64_t shift = row.kind == TimelineRowKind::Kernels && step != nullptr ? step->shift : 0;
   const QString began = exactTime(spans.start(span) - shift);
   if (timeline.view == TimelineView::MeanStep) lines << line(TimelineTexts::tr("laid out at"), began);
@@ -65,8 +65,7 @@ QString spanToolTip(const Timeline& timeline, const TimelineRow& row, std::size_
 
 QString spanDetails(const Timeline& timeline, const TimelineRow& row, std::size_t span, const std::optional<reports::KernelRecord>& kernel) {
   QStringList lines = spanLines(timeline, row, span);
-  const TimelineStep* const step = row.kind == TimelineRowKind::Steps ? timeline.stepOf(row, span) : nullptr;
-  if (step == nullptr || !step->untimed) lines.insert(row.kind == TimelineRowKind::Steps ? 2 : 3, line(TimelineTexts::tr("exactly"), exactTime(row.spans.duration(span))));
+  if (const auto duration = timeline.durationOf(row, span)) lines.insert(row.kind == TimelineRowKind::Steps ? 2 : 3, line(TimelineTexts::tr("exactly"), exactTime(*duration)));
   if (kernel) {
     lines << line(TimelineTexts::tr("grid"), sizes(kernel->grid)) << line(TimelineTexts::tr("block"), sizes(kernel->block));
     lines << line(TimelineTexts::tr("registers of a thread"), countText(kernel->registers));
@@ -83,10 +82,13 @@ QString rangeText(const Timeline& timeline, const RangeSum& sums) {
   if (sums.row < 0 || sums.row >= static_cast<int>(timeline.rows.size()) || sums.to <= sums.from) return {};
   const TimelineRow& row = timeline.rows[static_cast<std::size_t>(sums.row)];
   const auto length = static_cast<double>(sums.to - sums.from);
-  return TimelineTexts::tr("%1, %2 from %3 on: %4 spans, %5 together [%6], %7 of the range")
-      .arg(row.title(), timeText(length), exactTime(sums.from))
-      .arg(sums.count)
-      .arg(timeText(static_cast<double>(sums.total)), word(row.durations), shareText(static_cast<double>(sums.total) / length));
+  if (sums.count == 0 && sums.untimed > 0)
+    return TimelineTexts::tr("%1, %2 from %3 on: how long they took is unknown; steps without a wall time: %4").arg(row.title(), timeText(length), exactTime(sums.from)).arg(sums.untimed);
+  const QString text = TimelineTexts::tr("%1, %2 from %3 on: %4 spans, %5 together [%6], %7 of the range")
+                           .arg(row.title(), timeText(length), exactTime(sums.from))
+                           .arg(sums.count)
+                           .arg(timeText(static_cast<double>(sums.total)), word(row.durations), shareText(static_cast<double>(sums.total) / length));
+  return sums.untimed == 0 ? text : TimelineTexts::tr("%1; left out, without a wall time: %2").arg(text).arg(sums.untimed);
 }
 
 }  // namespace ulpscope::gui

@@ -21,7 +21,7 @@ QString phaseName(reports::Phase phase);
 QString spanToolTip(const Timeline& timeline, const TimelineRow& row, std::size_t span);
 /// All of it, with the launch of a kernel if that is known.
 QString spanDetails(const Timeline& timeline, const TimelineRow& row, std::size_t span, const std::optional<reports::KernelRecord>& kernel);
-/// "kernels, stream 7, 12 ms from 3.4 s on: 120 spans, 11 ms together, 92 % of the range"
+/// "kernels, stream 7, 12 ms from 3.4 s on: 120 spans, 11 ms together [measured], 92 % of the range"; and how many steps were left out
 QString rangeText(const Timeline& timeline, const RangeSum& sums);
 
 }  // namespace ulpscope::gui

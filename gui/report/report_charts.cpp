@@ -12,6 +12,7 @@
 #include "gui/models/run_colours.h"
 #include "gui/models/text.h"
 #include "gui/widgets/theme.h"
+#include "reports/analysis/files.h"
 
 namespace ulpscope::gui {
 namespace {
@@ -75,7 +76,10 @@ QString modeLabel(const reports::ModeResult& mode) { return mode.tag.empty() ? t
 
 // --- the modes side by side ---
 
-void addRatio(const Report& report, const QString& id, const QString& label, reports::Figure reports::ModeResult::*figure, Charts& charts) {
+using FigureOf = reports::Figure reports::ModeResult::*;
+
+/// `base`: what the ratio is of. An fp32 that has it is the reference; one without is unknown.
+void addRatio(const Report& report, const QString& id, const QString& label, FigureOf figure, FigureOf base, Charts& charts) {
   ChartContent content;
   QStringList places;
   bool any = false;
@@ -83,7 +87,7 @@ void addRatio(const Report& report, const QString& id, const QString& label, rep
     const auto at = static_cast<double>(places.size());
     places << modeLabel(mode);
     const reports::Figure& of = mode.*figure;
-    const bool reference = mode.mode == "fp32" && !of.value;
+    const bool reference = mode.mode == "fp32" && !of.value && (mode.*base).value;
     if (!reference && (!of.value || !std::isfinite(*of.value))) continue;
     any = any || !reference;
     content.bars.push_back({.colour = runColour(mode.mode), .left = at - 0.3, .right = at + 0.3, .low = 0.0, .high = reference ? 1.0 : *of.value, .hollow = of.provenance == reports::Provenance::emulated});
@@ -275,7 +279,8 @@ void addTime(const Report& report, Charts& charts) {
   for (const reports::TimeReport& time : report.time) {
     for (const reports::ModeTime& mode : time.modes) {
       const auto at = static_cast<double>(places.size());
-      places << text(mode.run.mode);
+      const std::string file = report.time.size() > 1 ? ", " + reports::short_name(time.file, report.files) : "";
+      places << text(mode.run.mode + file);
       double low = 0.0;
       for (const reports::CategoryTime& category : mode.categories) {
         if (!category.seconds.value || !(*category.seconds.value > 0.0)) continue;
@@ -294,8 +299,8 @@ void addTime(const Report& report, Charts& charts) {
 
 std::map<QString, ReportChart> drawReportCharts(const Report& report) {
   Charts charts;
-  addRatio(report, QStringLiteral("speed"), QStringLiteral("× fp32's speed"), &reports::ModeResult::speed, charts);
-  addRatio(report, QStringLiteral("peak"), QStringLiteral("× fp32's peak"), &reports::ModeResult::memory_ratio, charts);
+  addRatio(report, QStringLiteral("speed"), QStringLiteral("× fp32's speed"), &reports::ModeResult::speed, &reports::ModeResult::step_seconds, charts);
+  addRatio(report, QStringLiteral("peak"), QStringLiteral("× fp32's peak"), &reports::ModeResult::memory_ratio, &reports::ModeResult::peak_bytes, charts);
   addDistance(report, charts);
   addLoss(report, charts);
   addScale(report, charts);

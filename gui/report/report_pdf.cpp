@@ -2,6 +2,7 @@
 
 #include <QAbstractTextDocumentLayout>
 #include <QBuffer>
+#include <QCoreApplication>
 #include <QPageSize>
 #include <QPainter>
 #include <QPdfWriter>
@@ -172,7 +173,7 @@ QString writeReportPdf(const ReportText& text, const std::map<QString, ReportCha
   }
   QSaveFile file(fileName);
   if (file.open(QIODevice::WriteOnly) && file.write(bytes.data()) == bytes.size() && file.commit()) return {};
-  return QStringLiteral("%1 could not be written: %2").arg(fileName, file.errorString());
+  return QCoreApplication::translate("report", "%1 could not be written: %2").arg(fileName, file.errorString());
 }
 
 }  // namespace ulpscope::gui

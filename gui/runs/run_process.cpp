@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 #include <sys/types.h>
+#include <unistd.h>
 #include <vector>
 
 namespace ulpscope::gui {
@@ -15,8 +16,10 @@ constexpr int patienceMs = 5000;
 constexpr int stopped = 130;  // of ulpscope after Ctrl-C
 
 /// In the child, before the program begins. A shell that starts the viewer in the background has it ignore Ctrl-C's signal, which would
-/// be handed on: then nothing could stop the run.
+/// be handed on: then nothing could stop the run. In a session of its own: what ends the viewer in its terminal (Ctrl-C, the terminal that
+/// is closed) does not end a run that is to go on without it.
 void hearSignals() {
+  ::setsid();
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
   sigset_t both;
@@ -42,7 +45,10 @@ void RunProcess::makeProcess() {
   m_process->setProcessChannelMode(QProcess::MergedChannels);
   m_process->setStandardInputFile(QProcess::nullDevice());
   m_process->setChildProcessModifier(hearSignals);
-  connect(m_process.get(), &QProcess::started, this, &RunProcess::started);
+  connect(m_process.get(), &QProcess::started, this, [this] {
+    if (m_stopping) interrupt();
+    emit started();
+  });
   connect(m_process.get(), &QProcess::finished, this, &RunProcess::finished);
   connect(m_process.get(), &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
     if (error != QProcess::FailedToStart) return;
@@ -54,7 +60,7 @@ void RunProcess::makeProcess() {
 RunProcess::~RunProcess() {
   if (!running()) return;
   m_process->disconnect(this);
-  stop();
+  if (m_process->waitForStarted(patienceMs)) interrupt();
   m_process->waitForFinished(patienceMs);
 }
 
@@ -85,9 +91,13 @@ bool RunProcess::start(const QString& program, const RunRequest& request, QStrin
 }
 
 void RunProcess::stop() {
-  if (m_process->processId() <= 0) return;
+  if (!running()) return;
   m_stopping = true;
-  ::kill(static_cast<pid_t>(m_process->processId()), SIGINT);
+  if (m_process->state() == QProcess::Running) interrupt();  // else as soon as it does: a child that is only being made may not hear it yet
+}
+
+void RunProcess::interrupt() {
+  if (m_process->processId() > 0) ::kill(static_cast<pid_t>(m_process->processId()), SIGINT);
 }
 
 void RunProcess::letGo() {

@@ -49,6 +49,7 @@ class RunProcess final : public QObject {
 
  private:
   void makeProcess();
+  void interrupt();
   void finished(int code, QProcess::ExitStatus status);
   void read();
   void look();

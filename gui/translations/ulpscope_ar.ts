@@ -94,7 +94,7 @@
         <translation>ما لا تمكن مقارنته، ولماذا</translation>
     </message>
     <message>
-        <source>Open the run file of another machine beside this one: machines are compared with the current file's.</source>
+        <source>Open the run file of another machine beside this one: machines are compared with the current file&apos;s.</source>
         <translation>افتح ملف تشغيل من آلة أخرى إلى جانب هذا الملف: تُقارَن الآلات بآلة الملف الحالي.</translation>
     </message>
     <message>
@@ -141,7 +141,7 @@
         <translation>لا تُعرف نافذة للمقاييس: لم يُرصد تدرّج محجَّم ضيق المدى، أو لا يناسب أي مقياس.</translation>
     </message>
     <message>
-        <source>Shaded: the window of scales at which no gradient overflows and at most 1 % of a layer's is lost to zero, in the observed steps.</source>
+        <source>Shaded: the window of scales at which no gradient overflows and at most 1 % of a layer&apos;s is lost to zero, in the observed steps.</source>
         <translation>المظلَّل: نافذة المقاييس التي لا يطفح عندها أي تدرّج ولا يضيع إلى الصفر أكثر من 1 % من تدرّجات أي طبقة، في الخطوات المرصودة.</translation>
     </message>
     <message>
@@ -268,7 +268,7 @@ loss scale %3 [%4]</source>
         <translation>أزمنة ⁨%1⁩ محاكاة: تُنفَّذ الصيغ برمجيًا، ولا تقول الأزمنة شيئًا عن معالج رسومي (GPU)</translation>
     </message>
     <message>
-        <source>The GPU's clock was held down in %1 % of the samples (%2): %3</source>
+        <source>The GPU&apos;s clock was held down in %1 % of the samples (%2): %3</source>
         <translation>خُفّض تردد المعالج الرسومي في ⁨%1⁩ % من العينات (⁨%2⁩): ⁨%3⁩</translation>
     </message>
 </context>
@@ -812,6 +812,10 @@ Please verify the correct directory name was given.</source>
         <source>%1, skipped</source>
         <translation>⁨%1⁩، متخطّاة</translation>
     </message>
+    <message>
+        <source>node %1</source>
+        <translation>العقدة ⁨%1⁩</translation>
+    </message>
 </context>
 <context>
     <name>TimelinePanel</name>
@@ -971,7 +975,7 @@ Please verify the correct directory name was given.</source>
         <translation>لا أنوية: كان هذا التشغيل على معالج مركزي (CPU) وليس فيه أنوية. والتشغيل على معالج رسومي يتتبّعها: ulpscope run EXPERIMENT.toml --set run.device=cuda</translation>
     </message>
     <message>
-        <source>No kernels: the file that was imported holds none. Those of a profiler's trace come with ulpscope import TRACE</source>
+        <source>No kernels: the file that was imported holds none. Those of a profiler&apos;s trace come with ulpscope import TRACE</source>
         <translation>لا أنوية: لا يحوي الملف المستورد أيًّا منها. وتأتي أنوية تتبّع المحلّل عبر ulpscope import TRACE</translation>
     </message>
     <message>
@@ -1074,6 +1078,22 @@ Please verify the correct directory name was given.</source>
         <source>%1, %2 from %3 on: %4 spans, %5 together [%6], %7 of the range</source>
         <translation>⁨%1⁩، ⁨%2⁩ ابتداءً من ⁨%3⁩: ⁨%4⁩ مقطعًا، مجموعها ⁨%5⁩ [⁨%6⁩]، ⁨%7⁩ من المدى</translation>
     </message>
+    <message>
+        <source>steps without a wall time, drawn as long as their kernels or nodes: %1</source>
+        <translation>خطوات بلا زمن فعلي، تُرسم بطول أنويتها أو عقدها: ⁨%1⁩</translation>
+    </message>
+    <message>
+        <source>time unknown; drawn as long as its kernels or nodes</source>
+        <translation>الزمن غير معروف؛ تُرسم بطول أنويتها أو عقدها</translation>
+    </message>
+    <message>
+        <source>%1, %2 from %3 on: how long they took is unknown; steps without a wall time: %4</source>
+        <translation>⁨%1⁩، ⁨%2⁩ ابتداءً من ⁨%3⁩: لا يُعرف كم استغرقت؛ خطوات بلا زمن فعلي: ⁨%4⁩</translation>
+    </message>
+    <message>
+        <source>%1; left out, without a wall time: %2</source>
+        <translation>⁨%1⁩؛ تُركت بلا زمن فعلي: ⁨%2⁩</translation>
+    </message>
 </context>
 <context>
     <name>curves</name>
@@ -1109,7 +1129,7 @@ Please verify the correct directory name was given.</source>
         <translation>الهامش المتبقي</translation>
     </message>
     <message>
-        <source>bits between the greatest magnitude of a result and its format's limit; below 0: beyond it</source>
+        <source>bits between the greatest magnitude of a result and its format&apos;s limit; below 0: beyond it</source>
         <translation>عدد البتات بين أكبر مقدار في نتيجة وحدّ صيغتها؛ تحت الصفر: تجاوزته</translation>
     </message>
     <message>
@@ -1217,6 +1237,10 @@ Please verify the correct directory name was given.</source>
     <message>
         <source>%1 is a run file, or another database, and is not replaced</source>
         <translation>⁨%1⁩ ملف تشغيل أو قاعدة بيانات أخرى، ولا يُستبدل</translation>
+    </message>
+    <message>
+        <source>%1 could not be written: %2</source>
+        <translation>تعذّرت كتابة ⁨%1⁩: ⁨%2⁩</translation>
     </message>
 </context>
 <context>
@@ -1508,7 +1532,7 @@ Open a recording (.ulp), drop one here, or make one.</source>
         <translation>ينتهي التشغيل بعد خطوته ثم تُغلق النافذة</translation>
     </message>
     <message>
-        <source>The demo's experiment (examples/demo.toml) is not where the viewer looks for it: beside its build, or in share/ulpscope</source>
+        <source>The demo&apos;s experiment (examples/demo.toml) is not where the viewer looks for it: beside its build, or in share/ulpscope</source>
         <translation>تجربة العرض (examples/demo.toml) ليست حيث يبحث عنها العارض: بجانب ملفات بنائه أو في share/ulpscope</translation>
     </message>
     <message>
@@ -1627,6 +1651,10 @@ Open a recording (.ulp), drop one here, or make one.</source>
         <source>Document (*.pdf)</source>
         <translation>مستند (*.pdf)</translation>
     </message>
+    <message>
+        <source>%1 is there already. Is it to be replaced?</source>
+        <translation>⁨%1⁩ موجود من قبل. هل يُستبدل؟</translation>
+    </message>
 </context>
 <context>
     <name>ulpscope::gui::MemoryModel</name>
@@ -1645,7 +1673,7 @@ Open a recording (.ulp), drop one here, or make one.</source>
 ⁨%1⁩</translation>
     </message>
     <message>
-        <source>peak ÷ fp32's, both without what was held to observe [%1]</source>
+        <source>peak ÷ fp32&apos;s, both without what was held to observe [%1]</source>
         <translation>الذروة ÷ ذروة fp32، كلتاهما دون ما حُجز للرصد [⁨%1⁩]</translation>
     </message>
     <message>
@@ -1717,7 +1745,7 @@ writes %2</source>
         <translation>بايتات استدعاء واحد، من الأشكال [⁨%1⁩]</translation>
     </message>
     <message>
-        <source>launched together with %1, whose time holds this one's</source>
+        <source>launched together with %1, whose time holds this one&apos;s</source>
         <translation>أُطلقت مع ⁨%1⁩ التي يشمل زمنها زمن هذه</translation>
     </message>
     <message>
@@ -2136,6 +2164,13 @@ the first operation that made a value that is not finite of finite ones [%2]</so
     <message>
         <source>%1 is there already: choose another name, or tick that it is replaced</source>
         <translation>⁨%1⁩ موجود من قبل: اختر اسمًا آخر، أو حدّد أنه يُستبدل</translation>
+    </message>
+</context>
+<context>
+    <name>ulpscope::gui::RunDocument</name>
+    <message>
+        <source>No thread could be begun to read it: %1</source>
+        <translation>تعذّر بدء خيط لقراءته: ⁨%1⁩</translation>
     </message>
 </context>
 <context>
@@ -2824,7 +2859,7 @@ the first operation that made a value that is not finite of finite ones [%2]</so
         <translation>إبسيلون يساوي 0 في الصيغة المحفوظ بها</translation>
     </message>
     <message>
-        <source>Adam's second moment is rounded to zero: epsilon alone divides the update</source>
+        <source>Adam&apos;s second moment is rounded to zero: epsilon alone divides the update</source>
         <translation>العزم الثاني في Adam قُرّب إلى الصفر: إبسيلون وحده يقسم التحديث</translation>
     </message>
     <message>
@@ -2872,7 +2907,7 @@ the first operation that made a value that is not finite of finite ones [%2]</so
         <translation>رُفع تحجيم إحدى الدفعات الصغرى قبل إضافتها</translation>
     </message>
     <message>
-        <source>the optimizer's own numbers leave the range</source>
+        <source>the optimizer&apos;s own numbers leave the range</source>
         <translation>أعداد المحسِّن نفسه تتجاوز المدى</translation>
     </message>
     <message>
@@ -3020,7 +3055,7 @@ the first operation that made a value that is not finite of finite ones [%2]</so
         <translation>الرموز في الثانية</translation>
     </message>
     <message>
-        <source>× fp32's speed</source>
+        <source>× fp32&apos;s speed</source>
         <translation>× سرعة fp32</translation>
     </message>
     <message>
@@ -3032,7 +3067,7 @@ the first operation that made a value that is not finite of finite ones [%2]</so
         <translation>الذاكرة</translation>
     </message>
     <message>
-        <source>× fp32's peak</source>
+        <source>× fp32&apos;s peak</source>
         <translation>× ذروة fp32</translation>
     </message>
     <message>
@@ -3092,15 +3127,15 @@ the first operation that made a value that is not finite of finite ones [%2]</so
         <translation>رموز الخطوة على زمنها الوسيط</translation>
     </message>
     <message>
-        <source>fp32's median step time by this mode's</source>
+        <source>fp32&apos;s median step time by this mode&apos;s</source>
         <translation>زمن خطوة fp32 الوسيط على زمن هذا النمط</translation>
     </message>
     <message>
-        <source>the allocator's peak, without what was held to observe; greatest of the seeds</source>
+        <source>the allocator&apos;s peak, without what was held to observe; greatest of the seeds</source>
         <translation>ذروة المخصِّص دون ما حُجز للرصد؛ أكبر ما في البذور</translation>
     </message>
     <message>
-        <source>peak by fp32's peak</source>
+        <source>peak by fp32&apos;s peak</source>
         <translation>الذروة على ذروة fp32</translation>
     </message>
     <message>
@@ -3160,15 +3195,15 @@ the first operation that made a value that is not finite of finite ones [%2]</so
         <translation>الوسيط والربيعيات</translation>
     </message>
     <message>
-        <source>step by the first machine's</source>
+        <source>step by the first machine&apos;s</source>
         <translation>الخطوة على خطوة الآلة الأولى</translation>
     </message>
     <message>
-        <source>what the machine could have computed in that time at the peak of the mode's products</source>
+        <source>what the machine could have computed in that time at the peak of the mode&apos;s products</source>
         <translation>ما كان يمكن للآلة حسابه في ذلك الزمن عند ذروة مضروبات النمط</translation>
     </message>
     <message>
-        <source>that by the first machine's</source>
+        <source>that by the first machine&apos;s</source>
         <translation>ذلك على ما للآلة الأولى</translation>
     </message>
     <message>
@@ -3180,7 +3215,7 @@ the first operation that made a value that is not finite of finite ones [%2]</so
         <translation>دورات ترددها</translation>
     </message>
     <message>
-        <source>those by the first machine's</source>
+        <source>those by the first machine&apos;s</source>
         <translation>تلك على ما للآلة الأولى</translation>
     </message>
     <message>
@@ -3188,11 +3223,11 @@ the first operation that made a value that is not finite of finite ones [%2]</so
         <translation>حصة الخطوة التي تعمل فيها نواة، في الخطوات المتتبَّعة</translation>
     </message>
     <message>
-        <source>share of the GPU's samples while it was timed</source>
+        <source>share of the GPU&apos;s samples while it was timed</source>
         <translation>حصة عينات المعالج الرسومي أثناء القياس الزمني</translation>
     </message>
     <message>
-        <source>the allocator's peak, without what was held to observe</source>
+        <source>the allocator&apos;s peak, without what was held to observe</source>
         <translation>ذروة المخصِّص دون ما حُجز للرصد</translation>
     </message>
     <message>

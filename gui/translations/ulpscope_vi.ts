@@ -94,7 +94,7 @@
         <translation>Những gì không so sánh được, và vì sao</translation>
     </message>
     <message>
-        <source>Open the run file of another machine beside this one: machines are compared with the current file's.</source>
+        <source>Open the run file of another machine beside this one: machines are compared with the current file&apos;s.</source>
         <translation>Hãy mở thêm tệp chạy của một máy khác: các máy được so với máy của tệp hiện tại.</translation>
     </message>
     <message>
@@ -141,7 +141,7 @@
         <translation>Không rõ khoảng loss scale phù hợp: không quan sát được gradient đã nhân tỉ lệ có dải hẹp, hoặc không giá trị nào phù hợp.</translation>
     </message>
     <message>
-        <source>Shaded: the window of scales at which no gradient overflows and at most 1 % of a layer's is lost to zero, in the observed steps.</source>
+        <source>Shaded: the window of scales at which no gradient overflows and at most 1 % of a layer&apos;s is lost to zero, in the observed steps.</source>
         <translation>Vùng tô: khoảng loss scale mà ở đó không gradient nào tràn số và mỗi lớp mất về 0 nhiều nhất 1 %, trong các bước được quan sát.</translation>
     </message>
     <message>
@@ -268,7 +268,7 @@ loss scale %3 [%4]</translation>
         <translation>Thời gian của %1 là giả lập: các định dạng được thực hiện bằng phần mềm, nên không nói lên điều gì về GPU</translation>
     </message>
     <message>
-        <source>The GPU's clock was held down in %1 % of the samples (%2): %3</source>
+        <source>The GPU&apos;s clock was held down in %1 % of the samples (%2): %3</source>
         <translation>Xung nhịp GPU bị hạ trong %1 % số mẫu (%2): %3</translation>
     </message>
 </context>
@@ -812,6 +812,10 @@ Hãy kiểm tra lại tên thư mục.</translation>
         <source>%1, skipped</source>
         <translation>%1, bị bỏ qua</translation>
     </message>
+    <message>
+        <source>node %1</source>
+        <translation>nút %1</translation>
+    </message>
 </context>
 <context>
     <name>TimelinePanel</name>
@@ -971,7 +975,7 @@ Hãy kiểm tra lại tên thư mục.</translation>
         <translation>Không có kernel: lần chạy này trên CPU, vốn không có kernel. Lần chạy trên GPU sẽ theo dõi chúng: ulpscope run EXPERIMENT.toml --set run.device=cuda</translation>
     </message>
     <message>
-        <source>No kernels: the file that was imported holds none. Those of a profiler's trace come with ulpscope import TRACE</source>
+        <source>No kernels: the file that was imported holds none. Those of a profiler&apos;s trace come with ulpscope import TRACE</source>
         <translation>Không có kernel: tệp đã nhập không chứa kernel nào. Kernel trong bản theo dõi của trình đo được nhập bằng ulpscope import TRACE</translation>
     </message>
     <message>
@@ -1074,6 +1078,22 @@ Hãy kiểm tra lại tên thư mục.</translation>
         <source>%1, %2 from %3 on: %4 spans, %5 together [%6], %7 of the range</source>
         <translation>%1, %2 từ %3: %4 đoạn, tổng cộng %5 [%6], %7 của khoảng</translation>
     </message>
+    <message>
+        <source>steps without a wall time, drawn as long as their kernels or nodes: %1</source>
+        <translation>số bước không có thời gian thực, vẽ dài bằng các kernel hoặc nút của chúng: %1</translation>
+    </message>
+    <message>
+        <source>time unknown; drawn as long as its kernels or nodes</source>
+        <translation>không rõ thời gian; vẽ dài bằng các kernel hoặc nút của nó</translation>
+    </message>
+    <message>
+        <source>%1, %2 from %3 on: how long they took is unknown; steps without a wall time: %4</source>
+        <translation>%1, %2 từ %3: không rõ đã mất bao lâu; số bước không có thời gian thực: %4</translation>
+    </message>
+    <message>
+        <source>%1; left out, without a wall time: %2</source>
+        <translation>%1; bị bỏ ra vì không có thời gian thực: %2</translation>
+    </message>
 </context>
 <context>
     <name>curves</name>
@@ -1109,7 +1129,7 @@ Hãy kiểm tra lại tên thư mục.</translation>
         <translation>Khoảng dư</translation>
     </message>
     <message>
-        <source>bits between the greatest magnitude of a result and its format's limit; below 0: beyond it</source>
+        <source>bits between the greatest magnitude of a result and its format&apos;s limit; below 0: beyond it</source>
         <translation>số bit giữa độ lớn lớn nhất của một kết quả và giới hạn định dạng của nó; dưới 0: đã vượt quá</translation>
     </message>
     <message>
@@ -1217,6 +1237,10 @@ Hãy kiểm tra lại tên thư mục.</translation>
     <message>
         <source>%1 is a run file, or another database, and is not replaced</source>
         <translation>%1 là một tệp chạy, hoặc một cơ sở dữ liệu khác, nên không bị thay</translation>
+    </message>
+    <message>
+        <source>%1 could not be written: %2</source>
+        <translation>Không ghi được %1: %2</translation>
     </message>
 </context>
 <context>
@@ -1508,7 +1532,7 @@ Hãy mở một bản ghi (.ulp), thả vào đây, hoặc tạo mới.</transla
         <translation>Lần chạy kết thúc sau bước này; sau đó cửa sổ đóng lại</translation>
     </message>
     <message>
-        <source>The demo's experiment (examples/demo.toml) is not where the viewer looks for it: beside its build, or in share/ulpscope</source>
+        <source>The demo&apos;s experiment (examples/demo.toml) is not where the viewer looks for it: beside its build, or in share/ulpscope</source>
         <translation>Thí nghiệm minh họa (examples/demo.toml) không nằm ở nơi trình xem tìm: cạnh bản dựng của nó, hoặc trong share/ulpscope</translation>
     </message>
     <message>
@@ -1627,6 +1651,10 @@ Hãy mở một bản ghi (.ulp), thả vào đây, hoặc tạo mới.</transla
         <source>Document (*.pdf)</source>
         <translation>Tài liệu (*.pdf)</translation>
     </message>
+    <message>
+        <source>%1 is there already. Is it to be replaced?</source>
+        <translation>%1 đã có sẵn. Có thay thế không?</translation>
+    </message>
 </context>
 <context>
     <name>ulpscope::gui::MemoryModel</name>
@@ -1645,7 +1673,7 @@ Hãy mở một bản ghi (.ulp), thả vào đây, hoặc tạo mới.</transla
 %1</translation>
     </message>
     <message>
-        <source>peak ÷ fp32's, both without what was held to observe [%1]</source>
+        <source>peak ÷ fp32&apos;s, both without what was held to observe [%1]</source>
         <translation>đỉnh ÷ đỉnh của fp32, cả hai không tính phần giữ để quan sát [%1]</translation>
     </message>
     <message>
@@ -1717,7 +1745,7 @@ ghi %2</translation>
         <translation>số byte của một lần gọi, tính từ kích thước [%1]</translation>
     </message>
     <message>
-        <source>launched together with %1, whose time holds this one's</source>
+        <source>launched together with %1, whose time holds this one&apos;s</source>
         <translation>khởi chạy cùng %1, thời gian của nó đã gồm phần này</translation>
     </message>
     <message>
@@ -2131,6 +2159,13 @@ phép toán đầu tiên tạo ra giá trị không hữu hạn từ các giá t
     <message>
         <source>%1 is there already: choose another name, or tick that it is replaced</source>
         <translation>%1 đã có sẵn: hãy chọn tên khác, hoặc đánh dấu để thay tệp</translation>
+    </message>
+</context>
+<context>
+    <name>ulpscope::gui::RunDocument</name>
+    <message>
+        <source>No thread could be begun to read it: %1</source>
+        <translation>Không bắt đầu được luồng để đọc nó: %1</translation>
     </message>
 </context>
 <context>
@@ -2814,7 +2849,7 @@ phép toán đầu tiên tạo ra giá trị không hữu hạn từ các giá t
         <translation>một epsilon bằng 0 trong định dạng lưu nó</translation>
     </message>
     <message>
-        <source>Adam's second moment is rounded to zero: epsilon alone divides the update</source>
+        <source>Adam&apos;s second moment is rounded to zero: epsilon alone divides the update</source>
         <translation>mô-men bậc hai của Adam bị làm tròn về 0: chỉ còn epsilon chia cập nhật</translation>
     </message>
     <message>
@@ -2862,7 +2897,7 @@ phép toán đầu tiên tạo ra giá trị không hữu hạn từ các giá t
         <translation>một trong các micro-batch bị bỏ tỉ lệ trước khi cộng vào</translation>
     </message>
     <message>
-        <source>the optimizer's own numbers leave the range</source>
+        <source>the optimizer&apos;s own numbers leave the range</source>
         <translation>các số của chính bộ tối ưu vượt khỏi dải</translation>
     </message>
     <message>
@@ -3010,7 +3045,7 @@ phép toán đầu tiên tạo ra giá trị không hữu hạn từ các giá t
         <translation>token/giây</translation>
     </message>
     <message>
-        <source>× fp32's speed</source>
+        <source>× fp32&apos;s speed</source>
         <translation>× tốc độ của fp32</translation>
     </message>
     <message>
@@ -3022,7 +3057,7 @@ phép toán đầu tiên tạo ra giá trị không hữu hạn từ các giá t
         <translation>bộ nhớ</translation>
     </message>
     <message>
-        <source>× fp32's peak</source>
+        <source>× fp32&apos;s peak</source>
         <translation>× đỉnh của fp32</translation>
     </message>
     <message>
@@ -3082,15 +3117,15 @@ phép toán đầu tiên tạo ra giá trị không hữu hạn từ các giá t
         <translation>số token của một bước chia cho thời gian trung vị</translation>
     </message>
     <message>
-        <source>fp32's median step time by this mode's</source>
+        <source>fp32&apos;s median step time by this mode&apos;s</source>
         <translation>thời gian bước trung vị của fp32 chia cho của chế độ này</translation>
     </message>
     <message>
-        <source>the allocator's peak, without what was held to observe; greatest of the seeds</source>
+        <source>the allocator&apos;s peak, without what was held to observe; greatest of the seeds</source>
         <translation>đỉnh của bộ cấp phát, không tính phần giữ để quan sát; lớn nhất trong các seed</translation>
     </message>
     <message>
-        <source>peak by fp32's peak</source>
+        <source>peak by fp32&apos;s peak</source>
         <translation>đỉnh chia cho đỉnh của fp32</translation>
     </message>
     <message>
@@ -3150,15 +3185,15 @@ phép toán đầu tiên tạo ra giá trị không hữu hạn từ các giá t
         <translation>trung vị và các tứ phân vị</translation>
     </message>
     <message>
-        <source>step by the first machine's</source>
+        <source>step by the first machine&apos;s</source>
         <translation>bước chia cho bước của máy đầu</translation>
     </message>
     <message>
-        <source>what the machine could have computed in that time at the peak of the mode's products</source>
+        <source>what the machine could have computed in that time at the peak of the mode&apos;s products</source>
         <translation>lượng máy có thể tính trong thời gian đó ở đỉnh phép nhân của chế độ</translation>
     </message>
     <message>
-        <source>that by the first machine's</source>
+        <source>that by the first machine&apos;s</source>
         <translation>giá trị đó chia cho của máy đầu</translation>
     </message>
     <message>
@@ -3170,7 +3205,7 @@ phép toán đầu tiên tạo ra giá trị không hữu hạn từ các giá t
         <translation>số chu kỳ xung nhịp của nó</translation>
     </message>
     <message>
-        <source>those by the first machine's</source>
+        <source>those by the first machine&apos;s</source>
         <translation>số đó chia cho của máy đầu</translation>
     </message>
     <message>
@@ -3178,11 +3213,11 @@ phép toán đầu tiên tạo ra giá trị không hữu hạn từ các giá t
         <translation>phần của bước có kernel đang làm việc, trong các bước được theo dõi</translation>
     </message>
     <message>
-        <source>share of the GPU's samples while it was timed</source>
+        <source>share of the GPU&apos;s samples while it was timed</source>
         <translation>tỉ lệ mẫu của GPU trong khi đo thời gian</translation>
     </message>
     <message>
-        <source>the allocator's peak, without what was held to observe</source>
+        <source>the allocator&apos;s peak, without what was held to observe</source>
         <translation>đỉnh của bộ cấp phát, không tính phần giữ để quan sát</translation>
     </message>
     <message>

@@ -91,10 +91,10 @@ class ChartTest : public GuiTest {
 };
 
 TEST_F(ChartTest, DataReadBackAsTheSameNumbers) {
-  EXPECT_EQ(m_chart.csv(), "line,\"step\",\"loss\",provenance\n"
-                           "\"fp16, \"\"a\"\"\",1,0.1,\"computed\"\n"
-                           "\"fp16, \"\"a\"\"\",2,NaN,\"computed\"\n"
-                           "\"fp16, \"\"a\"\"\",3,0.3,\"computed\"\n");
+  EXPECT_EQ(m_chart.csv(), "line,step,loss,provenance\n"
+                           "\"fp16, \"\"a\"\"\",1,0.1,computed\n"
+                           "\"fp16, \"\"a\"\"\",2,NaN,computed\n"
+                           "\"fp16, \"\"a\"\"\",3,0.3,computed\n");
 }
 
 TEST_F(ChartTest, IsSavedInEveryFormAndSaysWhyNot) {

@@ -3,6 +3,7 @@
 #include <QMenuBar>
 #include <QPushButton>
 #include <QSignalSpy>
+#include <pthread.h>
 #include <condition_variable>
 #include <filesystem>
 #include <mutex>
@@ -153,11 +154,35 @@ TEST_F(FaultsTest, AFileIsAnotherOneOnceItWasMadeAnew) {
   if (second->born == 0) GTEST_SKIP() << "this file system does not record when a file was made";
   for (int i = 0; i < 5; ++i) {  // its number is often used again at once
     const auto before = identityOf(path("a"));
+    const auto later = [&] {  // a file system's clock has steps, of a few milliseconds or more
+      std::filesystem::remove(in("clock"));
+      write(in("clock"), "");
+      return identityOf(path("clock"))->born > before->born;
+    };
+    ASSERT_TRUE(until(later));
     std::filesystem::remove(in("a"));
-    QTest::qWait(20);
     write(in("a"), "four");
     EXPECT_NE(identityOf(path("a")), before);
   }
+}
+
+TEST_F(FaultsTest, WithoutAThreadForItAFileSaysSoAndMayBeTriedAgain) {
+  writeOneMode("a.ulp", 5);
+  writeOneMode("b.ulp", 5);
+  opened("b.ulp");
+  pthread_attr_t before, huge;
+  ASSERT_EQ(pthread_getattr_default_np(&before), 0);
+  ASSERT_EQ(pthread_attr_init(&huge), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&huge, std::size_t{1} << 50), 0);  // more than there are addresses
+  ASSERT_EQ(pthread_setattr_default_np(&huge), 0);
+  RunDocument* const document = m_session.open(path("a.ulp"));
+  pthread_setattr_default_np(&before);
+  ASSERT_TRUE(until([&] { return document->state() != DocumentState::Loading; }));
+  EXPECT_EQ(document->state(), DocumentState::Failed);
+  EXPECT_TRUE(document->message().contains("thread") && document->message().contains("a.ulp")) << document->message().toStdString();
+  document->reload();
+  EXPECT_TRUE(until([&] { return document->state() == DocumentState::Finished; }));
+  EXPECT_EQ(document->message(), "");
 }
 
 class MessagesTest : public FaultsTest {

@@ -1,11 +1,23 @@
 // Reports as PDF: from the window, and from the command line without a display.
+#include <QAction>
+#include <QDialogButtonBox>
+#include <QFileDialog>
+#include <QImage>
+#include <QLineEdit>
+#include <QMessageBox>
+#include <QPainter>
+#include <QPdfWriter>
 #include <QProcess>
+#include <QPushButton>
 #include <QRegularExpression>
 #include <QStandardPaths>
+#include <QTimer>
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 
 #include "gui/main_window.h"
+#include "gui/models/run_colours.h"
 #include "gui/report/export_report.h"
 #include "gui/report/report_pdf.h"
 #include "gui/widgets/message_bar.h"
@@ -33,6 +45,37 @@ class ReportPdfTest : public GuiTest {
     EXPECT_TRUE(process.waitForFinished());
     EXPECT_EQ(process.exitCode(), 0);
     return QString::fromUtf8(process.readAllStandardOutput()).normalized(QString::NormalizationForm_KC);  // no ligatures
+  }
+  /// Of a chart alone.
+  std::optional<QString> wordsOf(const ReportChart& chart) const {
+    {
+      QPdfWriter writer(path("chart.pdf"));
+      QPainter painter(&writer);
+      QPicture picture = chart.picture;
+      picture.play(&painter);
+    }
+    keepPages("chart.pdf", QStringLiteral("report-chart"));
+    return textOf("chart.pdf");
+  }
+  /// Bars of a colour beside each other, in the row that has most of them.
+  static int barsOf(const ReportChart& chart, const QColor& colour) {
+    QImage image(chart.size, QImage::Format_RGB32);
+    image.fill(Qt::white);
+    {
+      QPainter painter(&image);
+      QPicture picture = chart.picture;
+      picture.play(&painter);
+    }
+    int most = 0;
+    for (int y = 0; y < image.height(); ++y) {
+      int bars = 0, wide = 0;
+      for (int x = 0; x < image.width(); ++x) {
+        wide = image.pixelColor(x, y) == colour ? wide + 1 : 0;
+        if (wide == 10) ++bars;
+      }
+      most = std::max(most, bars);
+    }
+    return most;
   }
   void keepPages(const std::string& name, const QString& as) const {
     const QString program = QStandardPaths::findExecutable(QStringLiteral("pdftoppm"));
@@ -79,6 +122,26 @@ TEST_F(ReportPdfTest, HoldsEverySectionWithItsCharts) {
   for (int page = 1; page <= pages; ++page) EXPECT_TRUE(words->contains(QStringLiteral("page %1 of %2").arg(page).arg(pages))) << page;
 }
 
+TEST_F(ReportPdfTest, OfSeveralFilesTimesSayWhichAndWhatWasNotMeasuredHasNoBar) {
+  writeOverflowing("a.ulp");
+  writeHealthy("other.ulp");
+  std::vector<reports::MadeUpRun> untimed{reports::made_up("fp32", 0, 2.0), reports::made_up("fp16", 0, 2.0)};
+  for (reports::MadeUpRun& run : untimed) run.run.batch = 16;  // another setting
+  const reports::RunFileReader a(in("a.ulp")), other(in("other.ulp")), b = reports::make_run_file(in("b.ulp"), untimed);
+  const auto charts = [](const std::vector<const reports::RunFileReader*>& files) { return drawReportCharts(*readReport(files).report); };
+  const auto alone = charts({&a}), beside = charts({&a, &b}), two = charts({&a, &other});
+  for (const char* id : {"speed", "peak"}) {
+    ASSERT_TRUE(alone.contains(QLatin1String(id)) && beside.contains(QLatin1String(id))) << id;
+    EXPECT_EQ(barsOf(alone.at(QLatin1String(id)), runColour("fp32")), 1) << id;
+    EXPECT_EQ(barsOf(beside.at(QLatin1String(id)), runColour("fp32")), 1) << id << ": the other file's fp32 has none";
+  }
+  ASSERT_TRUE(alone.contains("time") && two.contains("time"));
+  const auto one = wordsOf(alone.at("time")), words = wordsOf(two.at("time"));
+  if (!one || !words) GTEST_SKIP() << "pdftotext is not there";
+  EXPECT_TRUE(one->contains("fp32") && !one->contains("ulp")) << one->toStdString();
+  for (const char* label : {"fp32, a.ulp", "fp32, other.ulp"}) EXPECT_TRUE(words->contains(QLatin1String(label))) << words->toStdString();
+}
+
 TEST_F(ReportPdfTest, WhatIsLeftOfARunIsAReportToo) {
   writeHealthy("healthy.ulp");
   writeAllNaN("nan.ulp");
@@ -105,6 +168,42 @@ TEST_F(ReportPdfTest, TheWindowWritesIt) {
   EXPECT_TRUE(said("could not be written"));
   window.exportReport(path("a.doc"));
   EXPECT_TRUE(said("a report is written as"));
+}
+
+TEST_F(ReportPdfTest, ANameWithoutASuffixReplacesNothingUnasked) {
+  writeOverflowing("a.ulp");
+  write(in("mine.pdf"), "mine");
+  MainWindow window;
+  window.show();
+  window.open({path("a.ulp")});
+  ASSERT_TRUE(until([&] { return window.session().current()->snapshot() != nullptr; }));
+  QAction* exports = nullptr;
+  for (QAction* action : window.findChildren<QAction*>())
+    if (action->shortcut() == QKeySequence(Qt::CTRL | Qt::Key_E)) exports = action;
+  if (exports == nullptr) GTEST_SKIP() << "this build has no Vega";
+  const auto choose = [&](QMessageBox::StandardButton answer) {
+    int asked = 0;
+    QTimer timer;
+    QObject::connect(&timer, &QTimer::timeout, [&] {
+      QWidget* const asks = QApplication::activeModalWidget();
+      if (auto* const box = qobject_cast<QMessageBox*>(asks)) {
+        ++asked;
+        EXPECT_TRUE(box->text().contains(path("mine.pdf"))) << box->text().toStdString();
+        box->button(answer)->click();
+      } else if (auto* const dialog = qobject_cast<QFileDialog*>(asks)) {
+        dialog->findChild<QLineEdit*>("fileNameEdit")->setText(path("mine"));
+        dialog->findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Save)->click();
+      }
+    });
+    timer.start(50);
+    exports->trigger();
+    return asked;
+  };
+  EXPECT_EQ(choose(QMessageBox::No), 1);
+  EXPECT_EQ(window.messages().texts(), QStringList());
+  EXPECT_EQ(read(in("mine.pdf")), "mine");
+  EXPECT_EQ(choose(QMessageBox::Yes), 1);
+  EXPECT_TRUE(until([&] { return read(in("mine.pdf")).substr(0, 5) == "%PDF-"; }));
 }
 
 TEST_F(ReportPdfTest, TheProgramNeedsNoDisplayAndSaysInALineWhatIsWrong) {

@@ -6,12 +6,16 @@
 #include <QSignalSpy>
 #include <QTimer>
 #include <csignal>
+#include <functional>
+#include <unistd.h>
+#include <utility>
 
 #include "gui/main_window.h"
 #include "gui/models/session.h"
 #include "gui/runs/run_dialog.h"
 #include "gui/runs/run_log.h"
 #include "gui/runs/run_process.h"
+#include "gui/widgets/message_bar.h"
 #include "tests/gui/gui_test.h"
 
 namespace ulpscope::gui {
@@ -139,8 +143,38 @@ TEST_F(RunsTest, StoppedBeforeItBeganItWasStopped) {
   EXPECT_EQ(ended[0][0].toInt(), 130) << log.text().toStdString();
 }
 
+/// As a shell leaves it to a program in the background.
+class CtrlCIgnored {
+ public:
+  CtrlCIgnored() : m_before(std::signal(SIGINT, SIG_IGN)) {}
+  ~CtrlCIgnored() { std::signal(SIGINT, m_before); }
+  CtrlCIgnored(const CtrlCIgnored&) = delete;
+  CtrlCIgnored& operator=(const CtrlCIgnored&) = delete;
+
+ private:
+  void (*m_before)(int);
+};
+
+TEST_F(RunsTest, StoppedAtOnceByAViewerThatIgnoresCtrlCItWasStopped) {
+  const CtrlCIgnored ignored;
+  for (int i = 0; i < 5; ++i) {
+    Session session;
+    RunProcess process;
+    RunLog log(process, session);
+    QSignalSpy ended(&process, &RunProcess::ended);
+    RunRequest request = tiny(10'000'000);
+    request.replace = true;
+    QString reason;
+    ASSERT_TRUE(process.start(QStringLiteral(ULPSCOPE_PROGRAM), request, &reason)) << reason.toStdString();
+    process.stop();
+    EXPECT_TRUE(process.stopping());
+    ASSERT_TRUE(until([&] { return ended.count() == 1; }, 60'000));
+    EXPECT_EQ(ended[0][0].toInt(), 130) << log.text().toStdString();
+  }
+}
+
 TEST_F(RunsTest, AViewerThatIgnoresCtrlCStopsItsRuns) {
-  const auto before = std::signal(SIGINT, SIG_IGN);  // as a shell leaves it to a program in the background
+  const CtrlCIgnored ignored;
   RunProcess process;
   QSignalSpy ended(&process, &RunProcess::ended), appeared(&process, &RunProcess::fileAppeared);
   RunRequest request = tiny(10'000'000);
@@ -151,7 +185,6 @@ TEST_F(RunsTest, AViewerThatIgnoresCtrlCStopsItsRuns) {
   process.stop();
   EXPECT_TRUE(until([&] { return ended.count() == 1; }, 60'000));
   EXPECT_EQ(ended.value(0).value(0).toInt(), 130);
-  std::signal(SIGINT, before);
 }
 
 class SaidTest : public RunsTest {
@@ -208,27 +241,44 @@ class ClosingTest : public RunsTest {
     RunRequest request = tiny(10'000'000);
     request.modes = {"fp32"};
     m_window.show();
-    QTimer::singleShot(200, &m_window, [request] {
-      auto* const form = qobject_cast<RunDialog*>(QApplication::activeModalWidget());
-      ASSERT_NE(form, nullptr);
+    answering([request](QWidget& asks) {
+      auto* const form = qobject_cast<RunDialog*>(&asks);
+      if (form == nullptr) return false;
       form->setRequest(request);
       form->accept();
+      return !form->isVisible();
+    }, [this] {
+      for (QAction* action : m_window.findChildren<QAction*>())
+        if (action->shortcut() == QKeySequence(QKeySequence::New)) action->trigger();
     });
-    for (QAction* action : m_window.findChildren<QAction*>())
-      if (action->shortcut() == QKeySequence(QKeySequence::New)) action->trigger();
     ASSERT_TRUE(until([&] { return m_window.session().current() != nullptr; }, 60'000));
     ASSERT_TRUE(until([&] { return current() && !current()->runs.empty() && current()->runs[0].steps > 2; }, 60'000));
   }
   SnapshotPointer current() { return m_window.session().current()->snapshot(); }
+  /// Answers what is asked by what is done, however late that comes; a question that is not answered goes away all the same.
+  static void answering(const std::function<bool(QWidget&)>& answer, const std::function<void()>& act) {
+    QTimer timer;
+    bool asked = false;
+    QObject::connect(&timer, &QTimer::timeout, [&] {
+      auto* const asks = qobject_cast<QDialog*>(QApplication::activeModalWidget());
+      if (asks == nullptr) return;
+      EXPECT_FALSE(std::exchange(asked, true)) << "it asks once";
+      if (answer(*asks)) return;
+      ADD_FAILURE() << "not answered";
+      asks->reject();
+    });
+    timer.start(50);
+    act();
+    EXPECT_TRUE(asked);
+  }
   /// Closes the window and answers what it asks.
   void closeAnswering(const char* button) {
-    QTimer::singleShot(300, &m_window, [button] {
-      QWidget* const box = QApplication::activeModalWidget();
-      ASSERT_NE(box, nullptr) << "it asks";
-      keepPicture(*box, "closing");
-      box->findChild<QPushButton*>(button)->click();
-    });
-    m_window.close();
+    answering([button](QWidget& box) {
+      keepPicture(box, "closing");
+      auto* const found = box.findChild<QPushButton*>(button);
+      if (found != nullptr) found->click();
+      return found != nullptr;
+    }, [this] { m_window.close(); });
   }
   void TearDown() override {
     if (!m_path.isNull()) qputenv("PATH", m_path);
@@ -254,12 +304,27 @@ TEST_F(ClosingTest, ARunCanBeLeftToGoOn) {
   startFromTheForm();
   const qint64 pid = m_window.process().processId();
   const QString log = m_window.process().logFile();
+  EXPECT_EQ(::getsid(static_cast<pid_t>(pid)), pid) << "the terminal's Ctrl-C and its end are not the run's";
   closeAnswering("leave");
   EXPECT_FALSE(m_window.isVisible());
   EXPECT_FALSE(m_window.process().running());
   EXPECT_TRUE(QFile::exists(log)) << "what it says has a place";
   endRun(pid, *m_window.session().current());
   QFile::remove(log);
+}
+
+TEST_F(ClosingTest, AskedAgainWhileTheRunEndsTheWindowMayStay) {
+  startFromTheForm();
+  const auto pid = static_cast<pid_t>(m_window.process().processId());
+  ::kill(pid, SIGSTOP);  // its step takes long
+  closeAnswering("stop");
+  EXPECT_EQ(m_window.messages().texts().size(), 1);
+  closeAnswering("cancel");
+  EXPECT_EQ(m_window.messages().texts(), QStringList()) << "nothing says that it closes";
+  ::kill(pid, SIGCONT);
+  EXPECT_TRUE(until([&] { return !m_window.process().running(); }, 60'000));
+  QTest::qWait(0);
+  EXPECT_TRUE(m_window.isVisible());
 }
 
 TEST_F(ClosingTest, WithoutARunItClosesAndAsksNothing) {

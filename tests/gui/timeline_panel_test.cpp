@@ -1,10 +1,13 @@
 // The panel of the timeline: mouse, keys, what it shares with other panels, pictures; a million kernels; every kind of file.
+#include <QClipboard>
 #include <QDockWidget>
 #include <QLineEdit>
 #include <QPlainTextEdit>
 
 #include "gui/charts/timeline_chart.h"
+#include "gui/language.h"
 #include "gui/main_window.h"
+#include "gui/models/text.h"
 #include "gui/widgets/table_view.h"
 #include "gui/widgets/theme.h"
 #include "tests/gui/timeline_test.h"
@@ -46,6 +49,17 @@ TEST_F(TimelineTest, WheelDragKeysAndRangesMoveTheView) {
   for (int i = 0; i < 400; ++i) QTest::keyClick(chart, Qt::Key_Plus);
   EXPECT_GT(chart->view().to, chart->view().from);
   keepPicture(*panel, "timeline-closest");
+  // A hundred views are remembered, however they were left; the first is that of everything.
+  for (int i = 0; i < 150; ++i) QTest::keyClick(chart, Qt::Key_Right);
+  for (int i = 0; i < 3; ++i) {
+    QTest::mousePress(chart->viewport(), Qt::LeftButton, {}, middle);
+    QTest::mouseMove(chart->viewport(), middle + QPoint(60, 0));
+    QTest::mouseRelease(chart->viewport(), Qt::LeftButton, {}, middle + QPoint(60, 0));
+  }
+  int undone = 0;
+  for (; chart->zoomed(); ++undone) chart->undoZoom();
+  EXPECT_EQ(undone, 100);
+  EXPECT_EQ(chart->view().from, all.from);
 }
 
 TEST_F(TimelineTest, ASpanIsChosenForAllPanelsAndTheOtherWayRound) {
@@ -109,12 +123,15 @@ TEST_F(TimelineTest, ALiveRunIsReadAnewWhenItEnds) {
   chart->showView({0.0, 5e6});
   chart->select(TimelineChart::Place{1, 0});
   for (std::int64_t i = 3; i < 5; ++i) step(i);
+  writer.push(reports::KernelRecord{.run = run.id, .step = 4, .stream = 3, .name = "k", .start_ns = 45'000'000, .duration_ns = 1'000'000});
   run.status = reports::RunStatus::finished;
   writer.push(run);
   writer.close();
-  ASSERT_TRUE(until([&] { return chart->timeline()->kernels == 5; }));
+  ASSERT_TRUE(until([&] { return chart->timeline()->kernels == 6; }));
   EXPECT_EQ(chart->view().to, 5e6) << "the view stays";
-  EXPECT_EQ(chart->selected(), (TimelineChart::Place{1, 0}));
+  EXPECT_EQ(chart->selected(), (TimelineChart::Place{2, 0})) << "there is another stream before it now";
+  EXPECT_EQ(chart->row(), 2);
+  EXPECT_EQ(chart->timeline()->rows[2].stream, 7);
 }
 
 TEST_F(TimelineTest, PicturesAndDataAreSaved) {
@@ -129,10 +146,54 @@ TEST_F(TimelineTest, PicturesAndDataAreSaved) {
   EXPECT_EQ(read(in("t.pdf")).substr(0, 4), "%PDF");
   const QString csv = chart->csv();
   EXPECT_EQ(csv.count('\n'), 1 + 4 + 4 + static_cast<int>(chart->timeline()->rows[2].spans.size()) + 6 + 2);
-  EXPECT_TRUE(csv.contains("\"kernels, stream 7\",\"gemm\",\"block0.query\",2,0.025000000,0.001500000,1,\"measured\",\"as recorded\"")) << csv.toStdString();
+  EXPECT_TRUE(csv.contains("\"kernels, stream 7\",gemm,block0.query,2,0.025000000,0.001500000,1,measured,as recorded\n")) << csv.toStdString();
   EXPECT_FALSE(chart->save(path("t.txt"), &reason));
   EXPECT_TRUE(reason.contains("t.txt"));
   EXPECT_FALSE(chart->save(path("no/such/folder/t.png"), &reason));
+}
+
+TEST_F(TimelineTest, DataAreTheSameNumbersInArabic) {
+  if (!isLanguage(QStringLiteral("ar"))) GTEST_SKIP() << "English alone";
+  useLanguage(QStringLiteral("ar"));
+  reports::writeTraced(in("a.ulp"));
+  opened("a.ulp");
+  {
+    const auto panel = shown();
+    auto* const chart = panel->findChild<TimelineChart*>();
+    EXPECT_TRUE(until([&] { return chart->timeline() && !chart->timeline()->empty(); }));
+    QString reason;
+    EXPECT_TRUE(chart->save(path("t.csv"), &reason)) << reason.toStdString();
+    const QString csv = QString::fromUtf8(read(in("t.csv")));
+    EXPECT_TRUE(csv.contains(",gemm,block0.query,2,0.025000000,0.001500000,1,")) << csv.toStdString();
+    EXPECT_EQ(csv, withoutMarks(csv)) << "no marks that order texts in a window";
+    chart->copyData();
+    EXPECT_EQ(QApplication::clipboard()->text(), csv);
+    // What a spreadsheet would take for a formula, also behind a mark.
+    for (const char* text : {"=1+1", "@SUM(A1)", "+cmd"}) {
+      EXPECT_EQ(csvField(QString::fromUtf8(text)), QStringLiteral("'") + QString::fromUtf8(text));
+      EXPECT_EQ(csvField(isolated(QString::fromUtf8(text))), QStringLiteral("'") + QString::fromUtf8(text));
+    }
+  }
+  useLanguage(QStringLiteral("en"));
+}
+
+/// Columns of pixels, from the first span of a row to its last, and how many of them show something.
+std::pair<int, int> paintedColumns(TimelineChart& chart, std::size_t row) {
+  const QImage picture = chart.viewport()->grab().toImage();
+  const auto isThere = [&](int x, int y) {
+    const auto place = chart.spanAt(QPointF(x, y));
+    return place && place->first == row;
+  };
+  int top = 0, left = 0, right = picture.width() - 1;
+  while (top < picture.height() && !isThere(picture.width() / 2, top)) ++top;
+  const int y = top + 6;
+  while (left < right && !isThere(left, y)) ++left;
+  while (right > left && !isThere(right, y)) --right;
+  constexpr int near = 4;  // a span is found from a few pixels away
+  const QRgb ground = chart.palette().color(QPalette::Base).rgb();
+  int columns = 0, painted = 0;
+  for (int x = left + near; x <= right - near; ++x, ++columns) painted += picture.pixel(x, y) != ground ? 1 : 0;
+  return {columns, painted};
 }
 
 TEST_F(TimelineTest, AMillionKernelsAreDrawnFromEdgeToEdge) {
@@ -144,10 +205,18 @@ TEST_F(TimelineTest, AMillionKernelsAreDrawnFromEdgeToEdge) {
   ASSERT_TRUE(until([&] { return chart->timeline() && chart->timeline()->kernels == count; }, 120000));
   QTest::qWait(200);
   keepPicture(*panel, "timeline-million");
+  const std::size_t stream = chart->timeline()->rows.size() - 2;  // 7: most of them
+  const auto [columns, painted] = paintedColumns(*chart, stream);
+  EXPECT_GT(columns, chart->viewport()->width() / 2);
+  EXPECT_EQ(painted, columns) << "in each column kernels begin";
   const TimelineChart::View all = chart->view();
   chart->showView({all.from + 0.40 * (all.to - all.from), all.from + 0.41 * (all.to - all.from)});
   QTest::qWait(200);
   keepPicture(*panel, "timeline-million-nearer");
+  const auto [nearer, seen] = paintedColumns(*chart, stream);
+  EXPECT_GT(nearer, chart->viewport()->width() / 2);
+  EXPECT_GT(seen, nearer * 9 / 10);
+  EXPECT_LT(seen, nearer) << "between two steps the stream has nothing to do";
   // Columns of pixels hold all that begin in view.
   const TimelineSpans& spans = chart->timeline()->rows.back().spans;
   std::int64_t drawn = 0;
@@ -183,8 +252,8 @@ TEST_F(TimelineTest, EveryKindOfFileIsStood) {
   QTest::qWait(300);
   keepPicture(*panel, "timeline-traced-wide");
   while (!m_session.documents().empty()) m_session.close(m_session.documents().front());
-  QTest::qWait(50);
-  EXPECT_FALSE(panel->findChild<TimelineChart*>()->timeline());
+  const auto* const chart = panel->findChild<TimelineChart*>();
+  EXPECT_TRUE(until([&] { return !chart->timeline(); }));
 }
 
 // To be looked at: the whole window as a person has it.

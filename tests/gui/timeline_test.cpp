@@ -4,6 +4,7 @@
 #include <random>
 #include <set>
 
+#include "gui/charts/timeline_chart.h"
 #include "gui/models/timeline_search.h"
 #include "gui/models/timeline_sums.h"
 #include "gui/models/timeline_text.h"
@@ -118,6 +119,12 @@ TEST(TimelineSpansTest, WhatNoClockSaysNeitherRunsOverNorEndsBeforeItBegins) {
 
 // --- from a run file to rows ---
 
+QString csvOf(const Timeline& timeline) {
+  TimelineChart chart;
+  chart.setTimeline(std::make_shared<const Timeline>(timeline), false);
+  return chart.csv();
+}
+
 TEST_F(TimelineTest, StepsNodesAndKernelsAreWhereTheTraceOfAReportHasThem) {
   reports::writeTraced(in("a.ulp"));
   const Timeline timeline = timelineOf("a.ulp");
@@ -194,12 +201,85 @@ TEST_F(TimelineTest, TimesThatAreNoneAreLeftOutAndCounted) {
   EXPECT_TRUE(timeline.steps[0].untimed);
   EXPECT_EQ(timeline.rows[0].spans.duration(0), 1'000'000);
   EXPECT_TRUE(spanToolTip(timeline, timeline.rows[0], 0).contains("time unknown"));
+  const RangeSum sums = sumsOf(timeline, 0, timeline.begin, timeline.end);
+  EXPECT_EQ(sums.count, 0);
+  EXPECT_EQ(sums.untimed, 2);
+  EXPECT_TRUE(sums.names.empty());
+  EXPECT_TRUE(rangeText(timeline, sums).endsWith("how long they took is unknown; steps without a wall time: 2")) << rangeText(timeline, sums).toStdString();
+  EXPECT_TRUE(csvOf(timeline).contains("\nsteps,step 1,,1,0.000000000,,1,unknown,as recorded\n")) << csvOf(timeline).toStdString();
   const TimelineRow* const kernels = rowOf(timeline, TimelineRowKind::Kernels, -3);
   ASSERT_NE(kernels, nullptr);
   EXPECT_EQ(timeline.begin, -5'000);
   EXPECT_EQ(timeline.stepOf(*kernels, 0), nullptr);
   EXPECT_TRUE(spanToolTip(timeline, *kernels, 0).contains("-0.000005000 s")) << spanToolTip(timeline, *kernels, 0).toStdString();
   EXPECT_TRUE(timelineOf("a.ulp", TimelineView::Run, RunId{77}).empty());
+}
+
+TEST_F(TimelineTest, KernelsAreNoWallTime) {
+  reports::RunRecord run = reports::made_up("fp32", 0, 2.0).run;
+  run.id = RunId{1};
+  run.plan = reports::PlanId{1};
+  {
+    reports::RunFileWriter writer(in("a.ulp"));
+    writer.push(reports::ExperimentRecord{.name = "made up"});
+    writer.push(reports::NodeRecord{.plan = reports::PlanId{1}, .id = NodeId{1}, .operation = "matmul", .name = "forward", .compute_format = "fp32"});
+    writer.push(run);
+    const reports::Number walls[] = {0.01, std::nullopt, 0.004, std::nullopt};
+    for (std::int64_t i = 0; i < 4; ++i) writer.push(reports::StepRecord{.run = RunId{1}, .step = i, .applied = i + 1, .loss = 2.0, .wall_seconds = walls[i]});
+    writer.push(KernelRecord{.run = RunId{1}, .step = 0, .node = NodeId{1}, .stream = 7, .name = "k", .start_ns = 0, .duration_ns = 15'000'000});
+    writer.push(KernelRecord{.run = RunId{1}, .step = 1, .node = NodeId{1}, .stream = 7, .name = "k", .start_ns = 20'000'000, .duration_ns = 3'000'000});
+    writer.close();
+  }
+  const Timeline timeline = timelineOf("a.ulp");
+  const TimelineRow& steps = timeline.rows[0];
+  ASSERT_EQ(steps.spans.size(), 4u);
+  EXPECT_EQ(steps.spans.duration(0), 10'000'000) << "its kernels outlast it";
+  EXPECT_EQ(steps.spans.start(1), 20'000'000);
+  EXPECT_EQ(steps.spans.duration(1), 3'000'000) << "drawn so";
+  EXPECT_FALSE(timeline.durationOf(steps, 1));
+  EXPECT_FALSE(timeline.steps[1].untimed);
+  EXPECT_EQ(steps.spans.start(2), 23'000'000);
+  EXPECT_EQ(timeline.durationOf(steps, 2), 4'000'000);
+  EXPECT_TRUE(timeline.steps[3].untimed);
+  EXPECT_TRUE(spanDetails(timeline, steps, 0, {}).contains("exactly: 0.010000000 s"));
+  EXPECT_TRUE(spanDetails(timeline, steps, 1, {}).contains("time unknown; drawn as long as its kernels"));
+  EXPECT_FALSE(spanDetails(timeline, steps, 1, {}).contains("exactly"));
+  EXPECT_TRUE(timeline.notes.join(' ').contains("drawn as long as their kernels or nodes: 1")) << timeline.notes.join(' ').toStdString();
+  const RangeSum sums = sumsOf(timeline, 0, timeline.begin, timeline.end);
+  EXPECT_EQ(sums.count, 2);
+  EXPECT_EQ(sums.total, 14'000'000);
+  EXPECT_EQ(sums.untimed, 2);
+  EXPECT_TRUE(rangeText(timeline, sums).contains("2 spans, 14 ms together [measured]")) << rangeText(timeline, sums).toStdString();
+  EXPECT_TRUE(rangeText(timeline, sums).endsWith("; left out, without a wall time: 2")) << rangeText(timeline, sums).toStdString();
+  const QString csv = csvOf(timeline);
+  EXPECT_TRUE(csv.contains("\nsteps,step 1,,1,0.000000000,0.010000000,1,measured,as recorded\n")) << csv.toStdString();
+  EXPECT_TRUE(csv.contains("\nsteps,step 2,,2,0.020000000,,1,unknown,as recorded\n")) << csv.toStdString();
+  // A node that is called as a pass is none.
+  const TimelineRow &passes = *rowOf(timeline, TimelineRowKind::Passes), &nodes = *rowOf(timeline, TimelineRowKind::Nodes);
+  EXPECT_EQ(timeline.names[nodes.spans.name(0)].text, timeline.names[passes.spans.name(0)].text);
+  EXPECT_EQ(timeline.names[passes.spans.name(0)].pass, reports::Phase::forward);
+  EXPECT_FALSE(timeline.names[nodes.spans.name(0)].pass);
+}
+
+TEST_F(TimelineTest, SumsByColumnLeaveOutStepsWithoutATime) {
+  constexpr std::int64_t count = 200'001;  // one more than are written one by one
+  Timeline timeline{.names = {{.text = "step"}}, .rows = {{.kind = TimelineRowKind::Steps, .durations = reports::Provenance::measured}}, .end = 10 * count};
+  for (std::int64_t i = 0; i < count; ++i) {
+    timeline.steps.push_back({.step = i, .start = 10 * i, .end = 10 * i + 10, .wall = i % 3 == 0 ? std::nullopt : std::optional<std::int64_t>(7)});
+    timeline.rows[0].spans.add({.start = 10 * i, .duration = 10, .step = static_cast<std::int32_t>(i)});
+  }
+  timeline.rows[0].spans.finish();
+  std::int64_t timed = 0, without = 0, total = 0;
+  for (const QString& line : csvOf(timeline).split('\n', Qt::SkipEmptyParts).mid(1)) {
+    const QStringList fields = line.split(',');
+    ASSERT_EQ(fields.size(), 9) << line.toStdString();
+    (fields[5].isEmpty() ? without : timed) += fields[6].toLongLong();
+    EXPECT_EQ(fields[7], fields[5].isEmpty() ? "unknown" : "measured");
+    total += QString(fields[5]).remove('.').toLongLong();
+  }
+  EXPECT_EQ(without, count / 3);
+  EXPECT_EQ(timed, count - count / 3);
+  EXPECT_EQ(total, 7 * timed);
 }
 
 TEST_F(TimelineTest, KernelsAreReadAPageAtATimeAndNoneTwice) {

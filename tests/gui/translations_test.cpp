@@ -161,6 +161,16 @@ QStringList textsOf(QWidget& window) {
   return texts;
 }
 
+/// Until what is on show has been read and drawn: the reads of a file are done one after the other.
+void settle(MainWindow& window) {
+  for (int i = 0; i < 2; ++i) {  // what was read may be the reason to read more
+    QTest::qWait(20);
+    bool done = false;
+    window.session().current()->read(&window, [](const reports::RunFileReader&) { return 0; }, [&done](int) { done = true; });
+    ASSERT_TRUE(until([&] { return done; }));
+  }
+}
+
 TEST_F(TranslationsTest, NothingInTheWindowStaysEnglish) {
   writeHealthy("a.ulp");
   writeOverflowing("b.ulp");
@@ -183,7 +193,7 @@ TEST_F(TranslationsTest, NothingInTheWindowStaysEnglish) {
       applyTheme(theme);
       for (const PanelInfo& info : panels()) {
         window.showPanel(info.id);
-        QTest::qWait(200);
+        settle(window);
         keepPicture(window, QStringLiteral("%1-%2-%3").arg(QLatin1String(language), QLatin1String(info.id), theme == Theme::Light ? "light" : "dark"));
       }
     }
@@ -192,6 +202,14 @@ TEST_F(TranslationsTest, NothingInTheWindowStaysEnglish) {
     keepPicture(dialog, QStringLiteral("%1-new-run").arg(QLatin1String(language)));
     for (const QString& text : textsOf(window)) EXPECT_FALSE(english.contains(text)) << language << ": " << text.toStdString();
   }
+}
+
+/// Where reading begins, beside the panels. Docks have their places once the window has drawn.
+bool runsAreBefore(MainWindow& window) {
+  const auto* const runs = window.findChild<QDockWidget*>("runs");
+  const auto* const panel = window.findChild<QDockWidget*>("overview");
+  const auto left = [&](const QDockWidget* dock) { return dock->mapTo(&window, QPoint(0, 0)).x(); };
+  return until([&] { return runs->isVisible() && panel->isVisible() && (window.isRightToLeft() ? left(runs) >= left(panel) + panel->width() : left(panel) >= left(runs) + runs->width()); }, 10'000);
 }
 
 TEST_F(TranslationsTest, ArabicReadsFromRightToLeftAndChartsDoNot) {
@@ -204,6 +222,7 @@ TEST_F(TranslationsTest, ArabicReadsFromRightToLeftAndChartsDoNot) {
   EXPECT_TRUE(window.isRightToLeft());
   EXPECT_EQ(window.findChild<QDockWidget*>("memory")->windowTitle(), QString::fromUtf8("الذاكرة"));
   for (const Chart* chart : window.findChildren<Chart*>()) EXPECT_FALSE(chart->isRightToLeft());
+  EXPECT_TRUE(runsAreBefore(window)) << "beside the panels, where reading begins";
   EXPECT_EQ(valueText(0.0125, reports::FigureStyle::seconds), QString::fromUtf8("\u2066") + "12.5 ms" + QString::fromUtf8("\u2069"));
   EXPECT_EQ(QLocale().toString(1234), "1234") << "digits are those of the files";
 }
@@ -226,6 +245,13 @@ TEST_F(TranslationsTest, AnotherLanguageMakesTheWindowAnewWithTheSameFiles) {
   ASSERT_EQ(viewer.window().session().documents().size(), 2u);
   EXPECT_EQ(viewer.window().session().current()->name(), "a.ulp");
   EXPECT_EQ(chosenLanguage(), "vi") << "it is remembered";
+  EXPECT_TRUE(runsAreBefore(viewer.window()));
+  for (const char* code : {"ar", "en", "ar", "vi"}) {  // a layout is remembered each time, and is one reading direction's
+    choose(code);
+    ASSERT_TRUE(until([&] { return usedLanguage() == QLatin1String(code); }));
+    EXPECT_TRUE(runsAreBefore(viewer.window())) << code;
+    keepPicture(viewer.window(), QStringLiteral("switched-to-%1").arg(QLatin1String(code)));
+  }
   choose("en");
   ASSERT_TRUE(until([&] { return usedLanguage() == "en"; }));
 }
