@@ -58,13 +58,13 @@ std::vector<UnitQuestion> make_questions() {
   all.push_back({"R1", fp16, true, {{0, two(-12), two(-13)}, {1, two(-13), two(-13)}}, 0.0f, "fp16 sums to nearest"});
   all.push_back({"R2", fp16, true, {{0, 2048.0f, 1.0f}, {1, 3.0f, 1.0f}}, 0.0f, "fp16 sums: ties to even"});
   ask_for_bits(all, bf16);
-  all.push_back({zero_question, bf16, false, {{0, 0.0f, two(127)}, {1, 1.0f, two(-30)}}, 0.0f, "zero products: out, or aligned"});
+  all.push_back({zero_question, bf16, false, {{0, 0.0f, two(127)}, {1, 1.0f, two(-30)}}, 0.0f, "zero products: out, or aligned", true});
   ask_for_bits(all, tf32);
   // What the unit makes of bits that tf32 has no place for: rounded away, to even, or dropped.
-  all.push_back({"Q1", tf32, false, {{0, 1.0f + two(-11), 1.0f}}, 0.0f, "1+2^-11: 3f802000 if away"});
-  all.push_back({"Q2", tf32, false, {{0, 1.0f + 3.0f * two(-11), 1.0f}}, 0.0f, "1+3*2^-11: 3f802000 dropped"});
-  all.push_back({"Q3", tf32, false, {{0, 1.0f + 3.0f * two(-12), 1.0f}}, 0.0f, "1+3*2^-12: 3f800000 dropped"});
-  all.push_back({"Q4", tf32, false, {{0, 1024.5f, 1.0f}}, 0.0f, "1024.5: 44802000 if away"});
+  all.push_back({"Q1", tf32, false, {{0, 1.0f + two(-11), 1.0f}}, 0.0f, "1+2^-11: 3f802000 if away", true});
+  all.push_back({"Q2", tf32, false, {{0, 1.0f + 3.0f * two(-11), 1.0f}}, 0.0f, "1+3*2^-11: 3f802000 dropped", true});
+  all.push_back({"Q3", tf32, false, {{0, 1.0f + 3.0f * two(-12), 1.0f}}, 0.0f, "1+3*2^-12: 3f800000 dropped", true});
+  all.push_back({"Q4", tf32, false, {{0, 1024.5f, 1.0f}}, 0.0f, "1024.5: 44802000 if away", true});
   ask_for_fp8(all, e4m3);
   ask_for_fp8(all, e5m2);
   return all;

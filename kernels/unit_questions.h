@@ -25,6 +25,7 @@ struct UnitQuestion {
   std::vector<QuestionFactor> factors;
   float c;
   const char* tells;   ///< "fraction bits: 23, or more"
+  bool open = false;   ///< no captured data answer it, of any generation: it is asked to know, and another answer is no fault
 };
 /// Those of every format.
 std::span<const UnitQuestion> unit_questions();

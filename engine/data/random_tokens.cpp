@@ -25,6 +25,15 @@ class RandomTokens final : public Dataset {
     return sum.value();
   }
 
+  void check_labels(std::int64_t classes, std::optional<std::int64_t> /*ignored*/) const override {
+    if (vocabulary_ > classes)
+      throw UsageError(fmt::format("random tokens of a vocabulary of {} are targets of a model of {} classes: they must not be fewer (model.classes)", vocabulary_, classes));
+  }
+  void check_tokens(std::int64_t vocabulary) const override {
+    if (vocabulary_ > vocabulary)
+      throw UsageError(fmt::format("random tokens of a vocabulary of {}, and the model has one of {}", vocabulary_, vocabulary));
+  }
+
   void training_batch(const BatchKey& key, std::span<const Tensor> inputs) const override {
     draw(math::random_key(key.seed, batch_stream("random tokens")), key, inputs);
   }

@@ -1,5 +1,5 @@
-// Gradients of a whole model in one launch: unscaled, checked and squared, a block for each chunk of the reduction tree, whichever tensor it
-// is of. The same bits as tensor by tensor. T is the compute type.
+// Gradients of a whole model, a launch for every 56 tensors (most_listed): unscaled, checked and squared, a block for each chunk of the
+// reduction tree, whichever tensor it is of. The same bits as tensor by tensor. T is the compute type.
 #pragma once
 
 #include <cstdint>

@@ -34,6 +34,8 @@ void warn_of_user_gpus(const Invocation& call) {
 std::string read_text(const std::string& path) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) throw UsageError(fmt::format("--add {}: is a folder; it takes one file", path));
+  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error))
+    throw UsageError(fmt::format("--add {}: is not a plain file", path));
   std::ifstream in(path);
   std::ostringstream text;
   text << in.rdbuf();

@@ -131,8 +131,8 @@ int tensor_core_command(const TensorCoreArguments& arguments, const Invocation& 
     throw UsageError(fmt::format("--format {}: there are fp16, bf16, tf32, fp8_e4m3, fp8_e5m2", reports::printable(d.format)));
   if (d.promote < 0) throw UsageError("--promote: a whole number, 0 or above");
   if (!arguments.device.empty()) {
-    if (!arguments.path.empty() || !d.generation.empty() || !d.format.empty())
-      throw UsageError("--device asks a GPU the vectors that tell units apart: no file, --generation or --format beside it");
+    if (!arguments.path.empty() || !d.generation.empty() || !d.format.empty() || !d.instruction.empty() || d.promote != 0)
+      throw UsageError("--device asks a GPU the vectors that tell units apart: no file, --generation, --format, --instruction or --promote beside it");
     return ask_device(arguments.device, arguments.json, call);
   }
   if (!arguments.path.empty()) return try_vectors(arguments, call);

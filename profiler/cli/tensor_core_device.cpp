@@ -23,13 +23,14 @@ using tensor_core::UnitAnswer;
 using tensor_core::ZeroProducts;
 
 bool wrong(const UnitAnswer& a) {
-  return !a.alike || (a.unit != nullptr && a.unit->evidence == tensor_core::Evidence::data && !a.same());
+  return !a.alike || (!a.question->open && a.unit != nullptr && a.unit->evidence == tensor_core::Evidence::data && !a.same());
 }
 
 const char* verdict(const UnitAnswer& a) {
   if (!a.alike) return "not alike";
   if (a.unit == nullptr) return "-";
-  return a.same() ? "same" : "DIFFERS";
+  if (a.same()) return "same";
+  return a.question->open ? "other" : "DIFFERS";
 }
 
 const char* words(std::optional<ZeroProducts> zeros) {
@@ -48,6 +49,7 @@ json answer_json(const UnitAnswer& a) {
           {"same", known ? json(a.same()) : json()},
           {"evidence", known ? json(tensor_core::name(a.unit->evidence)) : json()},
           {"rule", known ? json(tensor_core::words(a.unit->rule)) : json()},
+          {"open", a.question->open},
           {"tells", a.question->tells}};
 }
 

@@ -68,7 +68,9 @@ std::unique_ptr<engine::Dataset> draw_tokens(const Experiment& experiment) {
     if constexpr (requires { config.vocabulary; }) vocabulary = config.vocabulary;
   }, experiment.model);
   if (vocabulary == 0) throw UsageError("data.random: this model reads no tokens of a vocabulary; gpt, llama, encoder and mlp do");
-  return engine::random_tokens(vocabulary, engine::text_options(experiment.model, experiment.data.held_out));
+  auto data = engine::random_tokens(vocabulary, engine::text_options(experiment.model, experiment.data.held_out));
+  check_inputs(*data, experiment);
+  return data;
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 #include "profiler/import/import.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include "kernels/error.h"
@@ -24,18 +27,25 @@ reports::ExperimentRecord experiment_record(const ImportJob& job) {
           .created = utc_now()};
 }
 
-/// A run file under another name until it is whole: whatever ends an import leaves what was there before as it was.
+/// A run file under another name until it is whole: whatever ends an import leaves what was there before as it was. Until begun() it is
+/// not this import's: the user's own file of that name, or what another import writes, stays.
 class PartFile {
  public:
   explicit PartFile(const std::string& path) : path_(path), part_(path + ".part") {}
   ~PartFile() {
+    if (!ours_) return;
     std::error_code error;
     for (const char* of : {"", "-wal", "-shm", "-journal"}) std::filesystem::remove(part_ + of, error);
   }
   PartFile(const PartFile&) = delete;
   PartFile& operator=(const PartFile&) = delete;
   const std::string& path() const { return part_; }
-  void keep() const {
+  void begun() { ours_ = true; }
+  void keep(bool overwrite) const {
+    reports::check_output(path_, overwrite);   // it may have come in between
+    // The old log first: beside the new file it would be taken for its log.
+    for (const char* suffix : {"-wal", "-shm", "-journal"})
+      if (::unlink((path_ + suffix).c_str()) != 0 && errno != ENOENT) throw UsageError(fmt::format("cannot overwrite {}: {}", path_, std::strerror(errno)));
     std::error_code error;
     std::filesystem::rename(part_, path_, error);
     if (error) throw UsageError(fmt::format("{} cannot be put in place: {}", path_, error.message()));
@@ -43,6 +53,7 @@ class PartFile {
 
  private:
   std::string path_, part_;
+  bool ours_ = false;
 };
 
 /// What was asked for and would do nothing.
@@ -83,10 +94,11 @@ std::vector<std::string> import_recording(const ImportJob& job) {
     Input input(job.as.file);
     read = read_recording(input, job);
   }
-  const PartFile part(job.output);
+  PartFile part(job.output);
   {
     const Interrupt interrupt;
     reports::RunFileWriter writer(part.path(), {.overwrite = true, .first = {experiment_record(job), read.run}, .rewind = {}});
+    part.begun();
     std::size_t pushed = 0;
     const auto push = [&](reports::Record row) {
       writer.push(std::move(row));
@@ -99,7 +111,7 @@ std::vector<std::string> import_recording(const ImportJob& job) {
     writer.close();
     if (Interrupt::requested()) throw Interrupted();
   }
-  part.keep();
+  part.keep(job.force);
   return std::move(read.words);
 }
 

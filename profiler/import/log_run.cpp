@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "kernels/error.h"
 
@@ -25,6 +26,7 @@ struct Steps {
   std::map<std::int64_t, reports::Number> held_out;   ///< steps done before → loss
   bool numbered = false;
   bool from_zero = false;
+  bool scale_after = false;   ///< inferred: a row has the scale that its step ends with
   std::int64_t repeated = 0;   ///< rows that say again what another said of the same step
   std::int64_t unnumbered = 0, unnumbered_skips = 0;   ///< rows without a step among others that have one; of them those that say a step was skipped
 };
@@ -107,10 +109,20 @@ bool infer_skips(Steps& steps) {
     any_scale = any_scale || row.loss_scale.has_value();
   }
   if (!any_scale || !all) return false;
+  // Most write the scale of the step. Where the row that is not finite has the lower one already, the step ended with it.
+  const auto bad = [](const LogRow& row) { return (row.gradient_norm && !std::isfinite(*row.gradient_norm)) || (row.loss && !std::isfinite(*row.loss)); };
+  std::vector<std::pair<LogRow*, LogRow*>> falls;
+  std::int64_t before = 0, after = 0;
   for (auto at = steps.by_iteration.begin(); at != steps.by_iteration.end(); ++at) {
+    at->second.skipped = false;
     const auto next = std::next(at);
-    at->second.skipped = next != steps.by_iteration.end() && *next->second.loss_scale < *at->second.loss_scale;
+    if (next == steps.by_iteration.end() || *next->second.loss_scale >= *at->second.loss_scale) continue;
+    falls.emplace_back(&at->second, &next->second);
+    before += bad(at->second) && !bad(next->second) ? 1 : 0;
+    after += bad(next->second) && !bad(at->second) ? 1 : 0;
   }
+  steps.scale_after = after > before;
+  for (const auto& [row, next] : falls) (steps.scale_after ? next : row)->skipped = true;
   return true;
 }
 
@@ -192,7 +204,14 @@ void add_remarks(const TrainingLog& log, const Steps& steps, SkipSource source, 
   if (options.every) remark(out, "note", "numbers of steps", {}, fmt::format("numbered by one entry every {} steps, as was said; in which of them a step was skipped is not known", *options.every));
   if (steps.from_zero) remark(out, "note", "numbers of steps", {}, "the log counts them from 0: its step n is shown as step n + 1");
   if (steps.repeated > 0) remark(out, "note", "rows of a step that was there before", steps.repeated, "the later row counts");
-  if (source == SkipSource::inferred) remark(out, "note", "skipped steps", {}, "inferred: a step after which the loss scale is lower was skipped");
+  if (source == SkipSource::inferred) remark(out, "note", "skipped steps", {}, steps.scale_after ? "inferred: a step whose row has a lower loss scale than the one before was skipped (such rows are not finite: the log writes the scale after the step)"
+                                                                                               : "inferred: a step after which the loss scale is lower was skipped");
+  if (log.told_step) {
+    const std::int64_t told = *log.told_skips, lines = log.skips_before_told;
+    const std::string count = fmt::format("{} of the first {} skipped, as DeepSpeed counts", told, counted(*log.told_step, "step"));
+    remark(out, told > lines ? "lost" : "note", "steps and skips that DeepSpeed counted", {},
+           told == lines ? count + "; the lines before it say as many" : fmt::format("{}; the lines before it say {}: {}", count, lines, told > lines ? "the others are not in this log" : "it counts from another step on"));
+  }
   if (source == SkipSource::unknown && !steps.by_iteration.empty()) remark(out, "note", "skipped steps", {}, "unknown: the log does not say which steps were skipped");
   if (log.ranks_left_out > 0) remark(out, "note", "lines of other ranks", log.ranks_left_out, "they say the same again: left out");
   if (log.cut_off) remark(out, "lost", "the last line", 1, "it is cut off: left out");

@@ -174,7 +174,10 @@ void MegatronLines::finish(TrainingLog& log) {
   const bool losses = std::any_of(intervals_.begin(), intervals_.end(), [](const Interval& i) { return i.row.loss.has_value(); });
   const bool several = std::any_of(intervals_.begin(), intervals_.end(), [](const Interval& i) { return i.steps > 1; });
   reports::Number before;
+  std::optional<std::int64_t> last;
   for (const Interval& interval : intervals_) {
+    if (last && *interval.row.step <= *last) before = std::nullopt;   // a restart: what its scale was is not on record
+    last = interval.row.step;
     add_rows(interval, before, losses, log);
     before = interval.row.loss_scale;
   }

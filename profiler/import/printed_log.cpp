@@ -3,12 +3,14 @@
 //   [deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, reducing to 32768
 //   [deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, but hysteresis is 2. Reducing hysteresis to 1
 //   [deepspeed] fp16 dynamic loss scale overflow! Rank 0 Skipping step. Attempted loss scale: 65536, reducing to 32768.0
+//   [Rank 0] step=10, skipped=2, lr=[0.0001], mom=[(0.9, 0.999)]
 //   Current loss scale already at minimum - cannot decrease scale anymore. Exiting run.
 // They stand anywhere in a line: progress bars are printed between them. Lines of Megatron-LM: megatron.h.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "kernels/error.h"
@@ -82,8 +84,8 @@ class Printed {
         break;
       }
       if (megatron_.take(line, input_.line_number(), fmt::format("{}: line {}", input_.name(), input_.line_number()), seen_, log_)) continue;
-      const bool overflowed = overflow(line), logged = dictionary(line), ended = floor(line);   // a line may hold all of them
-      if (!overflowed && !logged && !ended) ++log_.ignored["other lines"];
+      const bool overflowed = overflow(line), logged = dictionary(line), ended = floor(line), counted = step_line(line);   // a line may hold all of them
+      if (!overflowed && !logged && !ended && !counted) ++log_.ignored["other lines"];
     }
     if (log_.entries == 0)
       throw UsageError(fmt::format("{}: nothing in it is a training log that is known ({} lines read): neither {{'loss': …}} of Hugging Face's Trainer, nor an OVERFLOW line of DeepSpeed, nor an iteration of Megatron; "
@@ -168,6 +170,19 @@ class Printed {
       any = true;
     }
     return any;
+  }
+
+  /// "[Rank 0] step=10, skipped=2, lr=[0.0001], mom=[(0.9, 0.999)]": the steps so far, and how many of them were skipped.
+  bool step_line(std::string_view line) {
+    const std::size_t at = line.find("step=");
+    if (at == std::string_view::npos || (at > 0 && line[at - 1] != ' ') || line.find(", lr=", at) == std::string_view::npos) return false;
+    const auto step = number_after(line.substr(at), "step="), skips = number_after(line.substr(at), ", skipped=");
+    const auto whole = [](const std::optional<double>& n) { return n && *n >= 0.0 && *n < 1e15 && *n == std::floor(*n); };
+    if (!whole(step) || !whole(skips) || *skips > *step) return false;
+    log_.told_step = static_cast<std::int64_t>(*step);
+    log_.told_skips = static_cast<std::int64_t>(*skips);
+    log_.skips_before_told = overflows_;
+    return true;
   }
 
   bool floor(std::string_view line) {

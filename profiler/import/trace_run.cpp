@@ -258,6 +258,7 @@ ImportedRun run_of_trace(Trace given, const TraceOptions& options, const Importe
   auto trace = std::make_shared<Trace>(std::move(given));
   ImportedRun out{.run = imported_run_record(as), .rows = {}, .words = {}, .more = {}};
   const TraceKept kept = match_launches(*trace);
+  if (trace->work.empty()) throw UsageError(fmt::format("{}: no kernel, copy or set of memory that can be read is in this {}", as.file, trace->format));
   const std::string prefix = options.step_range.empty() ? "ProfilerStep#" : options.step_range;
   const std::vector<Step> steps = find_steps(*trace, prefix);
   if (!options.step_range.empty() && steps.empty()) throw UsageError(fmt::format("--step-range {}: no range in {} begins so", options.step_range, as.file));

@@ -67,6 +67,8 @@ struct TrainingLog {
   bool cut_off = false;                             ///< the last line has no end and is no whole row: left out
   bool stopped_at_floor = false;                    ///< "Current loss scale already at minimum"
   bool hides_losses = false;                       ///< see reports::Imported
+  std::optional<std::int64_t> told_step{}, told_skips{};   ///< by a "step=10, skipped=2" of DeepSpeed, the last: steps done, of them skipped
+  std::int64_t skips_before_told = 0;               ///< lines of a skipped step before it
   std::optional<std::int64_t> planned{}, reached{}; ///< steps, where the log says so
 };
 

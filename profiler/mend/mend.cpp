@@ -13,6 +13,7 @@
 #include "profiler/experiment/machine.h"
 #include "profiler/experiment/past.h"
 #include "profiler/mend/session.h"
+#include "reports/analysis/imported.h"
 #include "reports/run_file/schema.h"
 #include "reports/run_file/writer.h"
 
@@ -35,6 +36,14 @@ void check_file(const reports::RunFileReader& file) {
   file.mends();
   file.completeness();
   for (const std::string& table : reports::table_names()) file.rows(table);
+}
+
+/// What another program trained is not there to be trained again.
+void check_own(const reports::RunFileReader& file) {
+  for (const reports::RunRecord& run : file.runs())
+    if (const auto from = reports::imported(run))
+      throw UsageError(fmt::format("{}: its {} (imported from {}) cannot be mended: it cannot be trained again here; ulpscope diagnose says what it shows", file.path(),
+                                   from->trace ? "trace" : "training log", from->file));
 }
 
 bool faulty(const RunDiagnosis& run) { return run.outcome == Outcome::fatal || run.outcome == Outcome::damaged; }
@@ -144,6 +153,7 @@ MendResult mend(const std::string& run_file, const MendOptions& options, const s
   std::vector<RunDiagnosis> runs;
   {
     const reports::RunFileReader file(run_file);
+    check_own(file);
     check_file(file);
     runs = reports::diagnose(file, {.step = {}, .mode = options.mode, .seed = options.seed}).runs;
   }
@@ -159,8 +169,9 @@ MendResult mend(const std::string& run_file, const MendOptions& options, const s
   const std::string then = fingerprint(chosen->run.data_json);
   if (!then.empty() && then != fingerprint(runner.record_now().data_json))
     throw UsageError(fmt::format("{}: the data are no longer what they were when it was recorded ({}): trials would not be of the same experiment", run_file, chosen->run.data));
-  Patient patient{*chosen, alone(runner.experiment(), *chosen), checkpoint_before(run_file, runner, *chosen), {}, {}};
+  Patient patient{*chosen, alone(runner.experiment(), *chosen), checkpoint_before(run_file, runner, *chosen), {}, {}, {}};
   patient.around = {scale_limits(reports::RunFileReader(run_file), *chosen), fp32_fails(reports::RunFileReader(run_file), *chosen)};
+  if (chosen->skipped > 0 || chosen->outcome == reports::Outcome::fatal) patient.last_shown = last_shown(reports::RunFileReader(run_file).steps(chosen->run.id));
   if (shows_beside_fp32(*chosen)) patient.fp32 = fp32_twin(reports::RunFileReader(run_file), chosen->run.seed);
   Session session(patient, runner, budget, say);
   const Session::Baseline baseline = session.run_baseline();

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -26,13 +27,14 @@ constexpr int keep_cost = 2;
 /// what changes the results.
 constexpr int tried_before_search = 3;
 
-/// Steps that show every fault; all of them where the step of one is not known.
-std::int64_t steps_to_show(const reports::RunDiagnosis& run, std::int64_t planned) {
+/// Steps that show every fault, as often as it was recorded; all of them where the step of one is not known.
+std::int64_t steps_to_show(const Patient& patient, std::int64_t planned) {
   std::int64_t last = 0;
-  for (const Fault& fault : faults_of(run)) {
+  for (const Fault& fault : faults_of(patient.recorded)) {
     if (!fault.step) return planned;
     last = std::max(last, *fault.step);
   }
+  last = std::max(last, patient.last_shown.value_or(0));
   return std::min(planned, last + 1 + margin);
 }
 
@@ -56,6 +58,15 @@ void refute_for_skips(const Trial& trial, Judgement& judgement) {
 
 }  // namespace
 
+std::optional<std::int64_t> last_shown(const std::vector<reports::StepRecord>& steps) {
+  const auto shows = [](const reports::StepRecord& step) { return step.skipped || !step.finite || (step.loss && !std::isfinite(*step.loss)); };
+  auto last = std::find_if(steps.rbegin(), steps.rend(), shows);
+  if (last == steps.rend()) return std::nullopt;
+  if (last == steps.rbegin())
+    while (std::next(last) != steps.rend() && shows(*std::next(last))) ++last;
+  return last->step;
+}
+
 Session::Session(const Patient& patient, Runner& runner, const Budget& budget, std::function<void(const std::string&)> say)
     : patient_(patient),
       runner_(runner),
@@ -64,7 +75,7 @@ Session::Session(const Patient& patient, Runner& runner, const Budget& budget, s
       trials_(runner, patient.recorded.run.seed, [&budget] { return budget.over(); }),
       experiment_(patient.experiment) {
   trials_.judge_beside(patient.fp32);
-  experiment_.train.steps = steps_to_show(patient.recorded, patient.experiment.train.steps);
+  experiment_.train.steps = steps_to_show(patient, patient.experiment.train.steps);
 }
 
 void Session::tell(const std::string& what) const {

@@ -29,7 +29,12 @@ struct Patient {
   std::optional<engine::TrainerState> checkpoint{};
   std::vector<reports::Record> fp32{};   ///< fp32_twin(), where a fault shows beside it alone
   Surroundings around{};
+  std::optional<std::int64_t> last_shown{};   ///< last_shown()
 };
+
+/// Iteration in which the steps of a run are skipped or not finite for the last time; of a stretch that goes on to the end of the run,
+/// the first: what follows it says no more. Nothing: none is. Steps in order.
+std::optional<std::int64_t> last_shown(const std::vector<reports::StepRecord>& steps);
 
 class Session {
  public:

@@ -73,6 +73,7 @@ reports::PredictionInput input_of(const Planned& planned, const Experiment& expe
   input.lower = planned.mode.lower;
   input.scaled = engine::scales_loss(planned.mode, config);
   input.policy = config.scaler;
+  input.steps = config.steps;
   input.non_standard = engine::non_standard(config);
   const PlanFacts facts(planned.plan, planned.mode, config, rehearsal);
   std::vector<std::string> explained;

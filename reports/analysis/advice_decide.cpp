@@ -293,7 +293,7 @@ DeviceAdvice advise_numerics(const std::vector<ModeEvidence>& modes) {
   }
   std::vector<std::string> left, open;
   for (const ModeAdvice* m : not_refused(advice.modes)) (proven(m->evidence) ? left : open).push_back(m->evidence.mode);
-  advice.reason = "time elsewhere says nothing of a GPU, and a mode is chosen for one";
+  advice.reason = "no GPU is named, and other machines' times say nothing of one";
   if (!left.empty()) advice.reason += fmt::format("; by their numerics {} can be used", fmt::join(left, ", "));
   if (!open.empty()) advice.reason += fmt::format("; open: {}", fmt::join(open, ", "));
   if (left.empty() && open.empty()) {

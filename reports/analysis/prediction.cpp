@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::int64_t most_first_skips = 300;  // halvings from the greatest fp32 to the least: 277
 constexpr double worth_a_note = 0.01;
+constexpr double least_usual_scale = 1.0;  // loss scaling raises gradients; one below it lowers them
+constexpr double close_to_the_bar = 2.0;   // x the share: what rounding before it does to a tensor may come to as much
 // Powers of two that are normal numbers of fp32, as a scale has to be.
 constexpr int least_exponent = -126, greatest_exponent = 127;
 
@@ -168,6 +170,11 @@ LostBelow lost_below(const PredictionInput& input, double scale) {
   return worst;
 }
 
+/// Every planned step goes into the search for the scale.
+bool too_few_steps(const PredictionInput& input, const ModePrediction& p) {
+  return input.steps && p.first_skips && *p.first_skips > 0 && *p.first_skips >= *input.steps;
+}
+
 double first_scale(const ModePrediction& p) { return p.settled_scale.value_or(p.start_scale.value_or(1.0)); }
 
 /// How the mode's policy finds a scale at which nothing overflows.
@@ -201,8 +208,17 @@ const StoredRange* greatest_gradient(const PredictionInput& input) {
 
 std::string power(int exponent) { return fmt::format("2^{}", exponent); }
 
-std::string window_words(const ScaleWindow& w) {
-  return fmt::format("[{}, {}]", power(w.lowest.value_or(0)), power(w.highest.value_or(0)));
+/// How a scale that starts too high comes down, and whether the planned steps suffice for it.
+std::string descent(const PredictionInput& input, const ModePrediction& p) {
+  const std::int64_t skips = *p.first_skips;
+  const std::string until = fmt::format("{} skipped until the scale is {}", counted(skips, "step") + (skips == 1 ? " is" : " are"),
+                                        scale_amount(*p.settled_scale));
+  if (too_few_steps(input, p))
+    return fmt::format("{}, and {} planned: none is applied", until,
+                       counted(*input.steps, "step") + (*input.steps == 1 ? " is" : " are"));
+  if (*p.settled_scale < least_usual_scale)
+    return until + ", below 1: gradients this large are more than a scale that starts too high";
+  return until + ", which is how loss scaling begins";
 }
 
 void backward_faults(const PredictionInput& input, const ModePrediction& p, std::vector<Foreseen>& found) {
@@ -213,15 +229,12 @@ void backward_faults(const PredictionInput& input, const ModePrediction& p, std:
     Foreseen f = about(*r);
     f.kind = name(Kind::gradient_too_large_for_scale);
     f.overflow = true;
-    f.gravity = !p.first_skips ? Gravity::fatal : Gravity::normal;
+    const bool low = p.settled_scale.value_or(least_usual_scale) < least_usual_scale, few = too_few_steps(input, p);
+    f.gravity = !p.first_skips || (few && low) ? Gravity::fatal : few || low ? Gravity::damage : Gravity::normal;
     const std::string held = held_against_limit(greatest_at(*r, start), r->format);
     f.what =
         p.first_skips
-            ? fmt::format(
-                  "at the first scale {} {} has {}: {} skipped until the scale is {}, which is how loss scaling begins",
-                  scale_amount(start), r->tensor, held,
-                  counted(*p.first_skips, "step") + (*p.first_skips == 1 ? " is" : " are"),
-                  scale_amount(*p.settled_scale))
+            ? fmt::format("at the first scale {} {} has {}: {}", scale_amount(start), r->tensor, held, descent(input, p))
         : input.scaled ? fmt::format("at the scale {} {} has {}, and the scale does not come down to where it fits",
                                      scale_amount(start), r->tensor, held)
                        : fmt::format("{} has {}, and there is no loss scale below 1 to help", r->tensor, held);
@@ -239,10 +252,16 @@ void backward_faults(const PredictionInput& input, const ModePrediction& p, std:
   Foreseen f = about(*below.most);
   f.kind = name(Kind::gradient_below_range);
   f.gravity = Gravity::damage;
-  f.what = fmt::format("{} of the non-zero gradients of {} become zero {}; a scale in {} keeps them", percent(lost), below.layer,
+  const bool close = lost <= close_to_the_bar * p.window.share;
+  f.what = fmt::format("{} of the non-zero gradients of {} become zero {}, most of them in {}{}; a scale {} keeps them", percent(lost),
+                       below.layer,
                        input.scaled ? fmt::format("at the scale {}", scale_amount(p.settled_scale.value_or(start)))
                                     : "without a loss scale",
-                       window_words(p.window));
+                       below.most->tensor,
+                       close ? fmt::format(" (close to the bar of {}, and in fp32: what {} makes zero before it is counted, too, so a run may stay below)",
+                                           percent(p.window.share), name(below.most->format))
+                             : "",
+                       scale_words(p.window));
   if (!p.window.exists())
     f.what = fmt::format(
         "{} of the non-zero gradients of {} become zero, and no one scale keeps them: what keeps {} makes {} overflow",
@@ -267,6 +286,14 @@ void room(const PredictionInput& input, ModePrediction& p) {
   }
 }
 
+std::string no_window(const PredictionInput& input, const ScaleWindow& window) {
+  if (window.highest) return "";
+  if (std::any_of(input.ranges.begin(), input.ranges.end(), [](const StoredRange& r) { return r.backward; }))
+    return "unknown: the gradients that are stored narrow are zero or not finite in the step in fp32";
+  return input.without_counterpart > 0 ? "unknown: no gradient that is stored narrow has a range in the step in fp32"
+                                       : "no gradient is stored narrow";
+}
+
 const Foreseen* first_of(const ModePrediction& p, Gravity gravity) {
   const auto found =
       std::find_if(p.foreseen.begin(), p.foreseen.end(), [&](const Foreseen& f) { return f.gravity == gravity; });
@@ -281,25 +308,28 @@ void judge(const PredictionInput& input, ModePrediction& p) {
     p.forecast = Forecast::overflow;
     p.verdict = fmt::format("will overflow{}: {}", at, fatal->what);
   } else if (fatal != nullptr) {
-    p.forecast = Forecast::damage;
+    p.forecast = Forecast::fatal;
     p.verdict = fmt::format("will fail{}: {}", at, fatal->what);
   } else if (p.window.highest && !p.window.exists()) {
     p.forecast = Forecast::no_scale;
     p.verdict =
         fmt::format("no one loss scale suits the gradients: {} needs at least {}, {} at most {}",
                     p.window.lowest_tensor, power(*p.window.lowest), p.window.highest_tensor, power(*p.window.highest));
-  } else if (damage != nullptr && damage->kind == name(Kind::gradient_below_range)) {
+  } else if (damage != nullptr &&
+             (damage->kind == name(Kind::gradient_below_range) || damage->kind == name(Kind::gradient_too_large_for_scale))) {
     p.forecast = Forecast::needs_scale;
-    p.verdict = fmt::format("gradients need a scale in {}: {}", window_words(p.window), damage->what);
+    const bool close = damage->kind == name(Kind::gradient_below_range) &&
+                       p.flushed.value_or(0.0) <= close_to_the_bar * p.window.share;
+    p.verdict = fmt::format("gradients {}need a scale {}: {}", close ? "may " : "", scale_words(p.window), damage->what);
   } else if (damage != nullptr) {
     p.forecast = Forecast::damage;
     p.verdict = fmt::format("something is lost in silence{}: {}", damage->node.empty() ? "" : " at " + damage->node,
                             damage->what);
   } else {
     p.forecast = Forecast::safe;
-    p.verdict = "safe: every tensor that is stored narrow fits its format";
+    p.verdict = "safe in range: every tensor that is stored narrow fits its format; what rounding does is not judged";
     if (input.scaled && p.window.highest)
-      p.verdict += fmt::format("; scales in {} suit the gradients", window_words(p.window));
+      p.verdict += fmt::format("; scales {} suit the gradients", scale_words(p.window));
     if (input.scaled && p.first_skips && *p.first_skips > 0)
       p.verdict += fmt::format(", so {} skipped first",
                                counted(*p.first_skips, "step") + (*p.first_skips == 1 ? " is" : " are"));
@@ -309,8 +339,13 @@ void judge(const PredictionInput& input, ModePrediction& p) {
 }  // namespace
 
 std::string_view name(Forecast forecast) {
-  static constexpr std::array<std::string_view, 5> names{"safe", "needs_scale", "damage", "overflow", "no_scale"};
+  static constexpr std::array<std::string_view, 6> names{"safe", "needs_scale", "damage", "overflow", "no_scale", "fatal"};
   return names.at(static_cast<std::size_t>(forecast));
+}
+
+std::string scale_words(const ScaleWindow& w) {
+  const std::string highest = power(w.highest.value_or(greatest_exponent));
+  return w.lowest ? fmt::format("in [{}, {}]", power(*w.lowest), highest) : "up to " + highest;
 }
 
 ModePrediction predict(const PredictionInput& input) {
@@ -321,6 +356,7 @@ ModePrediction predict(const PredictionInput& input) {
   p.without_counterpart = input.without_counterpart;
   p.non_standard = input.non_standard;
   p.window = window_of(input);
+  p.no_window = no_window(input, p.window);
   search_scale(input, p);
   p.flushed = lost_below(input, first_scale(p)).share;
   room(input, p);
@@ -333,40 +369,6 @@ ModePrediction predict(const PredictionInput& input) {
   });
   judge(input, p);
   return p;
-}
-
-std::string advice(const std::vector<ModePrediction>& modes) {
-  const auto find = [&](std::string_view half) -> const ModePrediction* {
-    const auto found =
-        std::find_if(modes.begin(), modes.end(), [&](const ModePrediction& m) { return m.mode.starts_with(half); });
-    return found == modes.end() ? nullptr : &*found;
-  };
-  const ModePrediction *fp16 = find("fp16"), *bf16 = find("bf16");
-  if (fp16 == nullptr || bf16 == nullptr) return "";
-  const auto bad = [](const ModePrediction& m) {
-    return m.forecast == Forecast::overflow || m.forecast == Forecast::no_scale;
-  };
-  if (bad(*fp16) && bad(*bf16)) {
-    const Foreseen* const f = first_of(*bf16, Gravity::fatal);
-    const bool constant = f != nullptr && f->constant;
-    return fmt::format("{} does not help: {}{}", bf16->mode,
-                       constant ? "a constant overflows there, too: " : "it overflows there, too: ",
-                       f != nullptr ? f->what : bf16->verdict);
-  }
-  if (bad(*fp16))
-    return fmt::format(
-        "{} has the range of fp32 and {}; its steps are 8 times as coarse (2^-8 of a value against 2^-11)", bf16->mode,
-        bf16->forecast == Forecast::safe ? "takes this as it is" : "does not overflow, but: " + bf16->verdict);
-  if (bf16->forecast != Forecast::safe)
-    return fmt::format("{}: {}; {} has steps 8 times as fine", bf16->mode, bf16->verdict, fp16->mode);
-  if (fp16->forecast == Forecast::damage)
-    return fmt::format("{} has the range of fp32 and takes this as it is", bf16->mode);
-  return fmt::format(
-      "both ranges suffice, so rounding decides: {} has steps 8 times as fine (2^-11 of a value against 2^-8){}; {} "
-      "needs no loss scale",
-      fp16->mode,
-      fp16->forecast == Forecast::needs_scale ? fmt::format(", with a scale in {}", window_words(fp16->window)) : "",
-      bf16->mode);
 }
 
 }  // namespace ulpscope::reports

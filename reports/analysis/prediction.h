@@ -60,6 +60,7 @@ struct PredictionInput {
   bool asked = true;  ///< false: beside the mode that was asked for
   Format lower = Format::fp16;
   bool scaled = false;  ///< the loss is multiplied
+  std::optional<std::int64_t> steps{};  ///< planned; none: not known
   scaling::Policy policy{};
   std::vector<StoredRange> ranges{};     ///< in order of execution, sources first
   int layer_depth = 1;                   ///< parts of a node's name that make its layer
@@ -80,11 +81,12 @@ struct ScaleWindow {
 };
 
 enum class Forecast : std::uint8_t {
-  safe,         ///< every range fits
+  safe,         ///< every range fits; rounding is not judged
   needs_scale,  ///< gradients need another loss scale than the mode starts from
   damage,       ///< something is lost in silence
   overflow,     ///< a value will leave its format where it counts
   no_scale,     ///< no one loss scale suits the backward pass
+  fatal,        ///< the run cannot go on, and it is no overflow
 };
 std::string_view name(Forecast forecast);
 
@@ -95,6 +97,7 @@ struct ModePrediction {
   std::string verdict{};
   std::vector<Foreseen> foreseen{};  ///< gravest first, then in order of execution
   ScaleWindow window{};
+  std::string no_window{};  ///< why there is none, in words; empty: there is one
   bool scaled = false;
   Number start_scale{};
   Number flushed{};  ///< share of the non-zero gradients of a layer that become zero at the scale the first steps settle at (1
@@ -117,6 +120,8 @@ struct Prediction {
   std::string advice{};  ///< fp16 beside bf16
 };
 
+/// "in [2^5, 2^11]", or "up to 2^11" where nothing bounds it below.
+std::string scale_words(const ScaleWindow& window);
 /// Judges one mode.
 ModePrediction predict(const PredictionInput& input);
 /// What the modes come to beside each other; empty with one alone.

@@ -46,22 +46,36 @@ void add(std::vector<std::string>& list, std::string text) {
 
 std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, "; ")); }
 
+/// The answers for a setting: its own, else those for the same experiment elsewhere.
+std::vector<const VerdictAnswer*> answers_for(const std::string& tag, const std::vector<Setting>& settings, const std::vector<VerdictAnswer>& answers) {
+  const auto setting_of = [&](const std::string& of) { return std::find_if(settings.begin(), settings.end(), [&](const Setting& s) { return s.tag == of; }); };
+  std::vector<const VerdictAnswer*> own, alike;
+  const auto asked = setting_of(tag);
+  for (const VerdictAnswer& answer : answers) {
+    if (answer.tag == tag) own.push_back(&answer);
+    const auto of = setting_of(answer.tag);
+    if (asked != settings.end() && of != settings.end() && of->experiment == asked->experiment) alike.push_back(&answer);
+  }
+  return own.empty() ? alike : own;
+}
+
 /// What the answers say of a mode.
-void add_answers(const ModeResult& mode, const std::vector<VerdictAnswer>& answers, ModeStanding& standing) {
+void add_answers(const ModeResult& mode, const std::vector<const VerdictAnswer*>& answers, ModeStanding& standing) {
   if (!mode.sums.empty()) {
     standing.against = "its sums are emulated: a study, not a choice";
     return;
   }
-  for (const VerdictAnswer& answer : answers) {
-    if (answer.tag != mode.tag) continue;
-    for (const ModeAdvice& m : answer.advice.modes) {
+  bool weighed = false;
+  for (const VerdictAnswer* answer : answers)
+    for (const ModeAdvice& m : answer->advice.modes) {
       if (m.evidence.mode != mode.mode) continue;
+      weighed = true;
       standing.possible = standing.possible || m.refused.empty();
       const std::string words = joined(m.refused.empty() ? m.against : m.refused);
       if (words.empty() || standing.against.find(words) != std::string::npos) continue;
       standing.against += standing.against.empty() ? words : "; " + words;
     }
-  }
+  if (!weighed && !answers.empty()) standing.against = fmt::format("not weighed: it was not run where the answer{} from", answers.size() == 1 ? " is" : "s are");
 }
 
 void add_caveats(const VerdictSources& sources, VerdictSection& section) {
@@ -255,7 +269,8 @@ VerdictSection verdict_section(const VerdictSources& sources, const VerdictOptio
   if (modes.size() == 1) section.mode = *modes.begin();
   for (std::size_t i = 0; i < sources.comparison.modes.size(); ++i) {
     section.modes.push_back(standing_of(i, sources));
-    add_answers(sources.comparison.modes[i], section.answers, section.modes.back());
+    const ModeResult& mode = sources.comparison.modes[i];
+    add_answers(mode, answers_for(mode.tag, sources.comparison.settings, section.answers), section.modes.back());
   }
   add_caveats(sources, section);
   return section;

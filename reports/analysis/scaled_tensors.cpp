@@ -25,6 +25,12 @@ std::vector<ScaledTensor> scaled_tensors(const PlanView& plan) {
   std::vector<ScaledTensor> list;
   std::set<TensorId> scaled;
   const PlanNode* start = start_of(plan);
+  // A loss that is a sum has several operations that begin: they read the same 1, which no operation makes.
+  if (start != nullptr && start->record.operation != "scale_loss")
+    for (const auto& input : start->inputs) {
+      const TensorRecord* record = input ? plan.tensor(*input) : nullptr;
+      if (record != nullptr && !record->node && record->shape.empty()) scaled.insert(*input);
+    }
   for (const PlanNode& node : plan.nodes()) {
     if (!is_gradient_node(node)) continue;
     const bool follows = std::any_of(node.inputs.begin(), node.inputs.end(), [&](const auto& input) { return input && scaled.contains(*input); });

@@ -86,7 +86,8 @@ Count Plan::bytes(NodeId lead) const {
     const NodeRecord& n = nodes[i];
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
       const auto feed = feeds.find({n.id, static_cast<std::int64_t>(k)});
-      if (feed != feeds.end() && lead_of.at(feed->second.from) == lead) continue;  // made within
+      const auto from = feed == feeds.end() ? lead_of.end() : lead_of.find(feed->second.from);  // of a damaged file, no node
+      if (from != lead_of.end() && from->second == lead) continue;  // made within
       if (n.inputs[k].tensor && !read.insert(*n.inputs[k].tensor).second) continue;
       sum = plus(sum, tensor_bytes(n.inputs[k].shape, n.inputs[k].format));
     }

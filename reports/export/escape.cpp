@@ -19,4 +19,11 @@ std::size_t utf8_sequence(std::string_view text, std::size_t at) {
   return 0;
 }
 
+bool turns_direction(std::string_view sequence) {
+  if (sequence.size() != 3 || sequence[0] != '\xe2') return false;
+  const auto last = static_cast<unsigned char>(sequence[2]);
+  if (sequence[1] == '\x80') return last == 0x8eu || last == 0x8fu || (last >= 0xaau && last <= 0xaeu);
+  return sequence[1] == '\x81' && last >= 0xa6u && last <= 0xa9u;
+}
+
 }  // namespace ulpscope::reports

@@ -30,7 +30,13 @@ std::string verdict_part(const Report& report) {
   };
   part("Why", v.all(&VerdictAnswer::why));
   part("What it costs and saves", v.all(&VerdictAnswer::costs));
-  part("What would change the answer", v.all(&VerdictAnswer::would_change));
+  std::vector<std::string> change, decide;  // of an answer that is given, and of one that is not
+  for (const VerdictAnswer& answer : v.answers) {
+    const std::string who = v.answers.size() > 1 && !whose(answer).empty() ? whose(answer) + ": " : "";
+    for (const std::string& words : answer.would_change) (answer.advice.outcome == AdviceOutcome::recommended ? change : decide).push_back(who + words);
+  }
+  part("What would change the answer", change);
+  part("What would decide it", decide);
   for (const VerdictAnswer& answer : v.answers) {
     const WordTable table = advice_table(answer), settings = settings_table(answer);
     if (!answer.advice.device.empty() || v.answers.size() > 1) out += details(table.title, word_table(table));

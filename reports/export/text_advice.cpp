@@ -8,6 +8,7 @@
 #include "reports/export/layout.h"
 #include "reports/export/numbers.h"
 #include "reports/export/text.h"
+#include "reports/export/word_tables.h"
 
 namespace ulpscope::reports {
 namespace {
@@ -39,21 +40,6 @@ std::string answer(const DeviceAdvice& a) {
 const ModeAdvice* find(const DeviceAdvice& a, const std::string& mode) {
   const auto found = std::find_if(a.modes.begin(), a.modes.end(), [&](const ModeAdvice& m) { return m.evidence.mode == mode; });
   return found == a.modes.end() ? nullptr : &*found;
-}
-
-std::string runner_up(const DeviceAdvice& a) {
-  const ModeAdvice* second = find(a, a.runner_up);
-  if (second == nullptr) return a.winner.empty() ? "" : "none: no other mode that was weighed is possible";
-  std::string text = a.runner_up;
-  if (a.margin.value) {
-    const bool projected = a.margin.provenance == Provenance::projected;
-    const std::string range = a.margin.low && a.margin.high ? fmt::format(" ({:.2f}…{:.2f})", *a.margin.low, *a.margin.high) : "";
-    text += fmt::format(": {}its step takes {:.2f} x{} as long as that of {} [{}]", projected && a.margin.low.value_or(0.0) < least_speed_up ? "projection cannot tell which is faster: " : "", *a.margin.value, range, a.winner,
-                        name(a.margin.provenance));
-  }
-  if (!second->against.empty()) text += fmt::format("; {}", fmt::join(second->against, "; "));
-  else if (!second->in_favour.empty()) text += fmt::format("; {}", second->in_favour.front());
-  return text;
 }
 
 using Cell = std::function<std::string(const ModeAdvice&)>;
@@ -161,7 +147,7 @@ void device_lines(const DeviceAdvice& a, std::ostream& out) {
   out << '\n' << printable(answer(a)) << '\n';
   item(out, "why", a.reason);
   items(out, a.winner == "fp32" ? "left undone" : "beside fp32", a.costs);
-  if (!a.device.empty()) item(out, "runner-up", runner_up(a));
+  if (!a.device.empty()) item(out, "runner-up", runner_up_words(a));
   items(out, a.outcome == AdviceOutcome::recommended ? "would change" : "would decide", a.would_change);
   items(out, "to know", a.said);
   std::vector<std::string> refused;

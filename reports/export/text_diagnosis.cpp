@@ -100,7 +100,7 @@ void room_table(const RunDiagnosis& run, std::ostream& out) {
     out << "  " << pad_right(shorten(printable(l.layer), 22), 23) << pad_right(shorten(l.format, 5), 6)
         << ' ' << pad_left(bits(l.above_forward, l.above_forward_change, l.forward_not_finite), 15)
         << ' ' << pad_left(bits(l.above_backward, l.above_backward_change, l.backward_not_finite), 15)
-        << ' ' << pad_left(share(l.flushed, l.flushed_change), 15) << '\n';
+        << ' ' << pad_left(share(l.flushed, l.flushed_change), 16) << '\n';
   }
   if (run.layers.size() > most_layers)
     out << fmt::format("  {} more with more room: --json\n", run.layers.size() - most_layers);

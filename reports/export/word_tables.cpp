@@ -103,6 +103,21 @@ std::string change(const Figure& f) { return f.value ? fmt::format("{:+.2g} %{}"
 
 }  // namespace
 
+std::string runner_up_words(const DeviceAdvice& a) {
+  const auto second = std::find_if(a.modes.begin(), a.modes.end(), [&](const ModeAdvice& m) { return m.evidence.mode == a.runner_up; });
+  if (second == a.modes.end()) return a.winner.empty() ? "" : "none: no other mode that was weighed is possible";
+  std::string text = a.runner_up;
+  if (a.margin.value) {
+    const bool projected = a.margin.provenance == Provenance::projected;
+    const std::string between = a.margin.low && a.margin.high ? fmt::format(" ({:.2f}…{:.2f})", *a.margin.low, *a.margin.high) : "";
+    text += fmt::format(": {}its step takes {:.2f} x{} as long as that of {} [{}]", projected && a.margin.low.value_or(0.0) < least_speed_up ? "projection cannot tell which is faster: " : "", *a.margin.value, between, a.winner,
+                        name(a.margin.provenance));
+  }
+  if (!second->against.empty()) text += "; " + joined(second->against);
+  else if (!second->in_favour.empty()) text += "; " + second->in_favour.front();
+  return text;
+}
+
 WordTable advice_table(const VerdictAnswer& answer) {
   const DeviceAdvice& a = answer.advice;
   const bool device = !a.device.empty();
@@ -117,7 +132,7 @@ WordTable advice_table(const VerdictAnswer& answer) {
     table.rows.push_back(std::move(row));
   }
   table.notes = a.said;
-  if (!a.runner_up.empty()) table.notes.insert(table.notes.begin(), fmt::format("runner-up: {}{}", a.runner_up, a.margin.value ? fmt::format(", whose step takes {:.2f} × as long [{}]", *a.margin.value, name(a.margin.provenance)) : ""));
+  if (!a.runner_up.empty()) table.notes.insert(table.notes.begin(), "runner-up " + runner_up_words(a));
   return table;
 }
 

@@ -1,4 +1,4 @@
-// Tables in words that the page and Markdown show alike: the modes on a device, machines side by side, sums of matrix units.
+// Words, and tables of them, that several forms show alike: the modes on a device, machines side by side, sums of matrix units.
 #pragma once
 
 #include <string>
@@ -16,6 +16,9 @@ struct WordTable {
   std::vector<std::string> notes{};  ///< below it
 };
 
+/// The second best and by how much, with the range of it: "fp16: its step takes 1.32 x (1.10…1.58) as long as that of bf16 [projected]", and
+/// what speaks against it or for it. That none is possible, where there is a winner and nothing else; "" without a winner.
+std::string runner_up_words(const DeviceAdvice& a);
 /// How each mode fares on the device of an answer.
 WordTable advice_table(const VerdictAnswer& answer);
 /// The words that a person types elsewhere: Hugging Face, PyTorch, DeepSpeed. Empty rows: there are none.

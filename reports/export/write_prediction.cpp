@@ -35,10 +35,10 @@ std::string power_text(int exponent) { return fmt::format("2^{}", exponent); }
 std::string scales_text(const ModePrediction& m) {
   const ScaleWindow& w = m.window;
   if (!m.scaled && m.forecast != Forecast::needs_scale && m.forecast != Forecast::no_scale) return "";
-  if (!w.highest) return "no gradient is stored narrow";
-  std::string text = fmt::format("{} to {} (at most {:g} % of the gradients lost; none subnormal from {})",
-                                 power_text(w.lowest.value_or(0)), power_text(*w.highest), 100.0 * w.share,
-                                 power_text(w.full.value_or(0)));
+  if (!w.highest) return m.no_window.empty() ? "unknown" : m.no_window;
+  std::string text =
+      fmt::format("{} {} (at most {:g} % of the gradients lost{})", w.lowest ? power_text(*w.lowest) + " to" : "up to",
+                  power_text(*w.highest), 100.0 * w.share, w.full ? "; none subnormal from " + power_text(*w.full) : "");
   if (!w.exists())
     text = fmt::format("none: {} needs at least {}, {} at most {}", w.lowest_tensor, power_text(w.lowest.value_or(0)),
                        w.highest_tensor, power_text(*w.highest));
@@ -173,8 +173,8 @@ void CsvExporter::write(const Prediction& prediction, std::ostream& out) const {
   for (const ModePrediction& m : prediction.modes) {
     row(m.mode, "verdict", std::string(name(m.forecast)), "", "", "", std::nullopt, "", m.verdict);
     if (m.window.highest) {
-      row(m.mode, "window", "", "", m.window.lowest_tensor, "lowest", std::ldexp(1.0, m.window.lowest.value_or(0)),
-          "projected", "");
+      const Number lowest = m.window.lowest ? Number(std::ldexp(1.0, *m.window.lowest)) : std::nullopt;
+      row(m.mode, "window", "", "", m.window.lowest_tensor, "lowest", lowest, lowest ? "projected" : "", "");
       row(m.mode, "window", "", "", m.window.highest_tensor, "highest", std::ldexp(1.0, *m.window.highest), "projected",
           "");
     }

@@ -146,18 +146,18 @@ void gpu_lines(const GpuProjection& there, std::ostream& out) {
   out << head;
   for (const ModeProjection& mode : there.modes) mode_line(mode, out);
   std::vector<std::string> measured;
-  for (const auto& [mode, seconds] : there.measured) measured.push_back(fmt::format("{} {}", mode, seconds_text(seconds)));
+  for (const auto& [mode, seconds] : there.measured) measured.push_back(fmt::format("{} {}", printable(mode), seconds_text(seconds)));
   if (!measured.empty()) line(out, "  measured   ", fmt::format("{}: a step on this GPU, in the same file; what is measured goes before what is projected", fmt::join(measured, ", ")));
   std::vector<std::string> speeds;
   for (const ModeProjection& mode : there.modes)
-    if (mode.speed.value && mode.mode != "fp32") speeds.push_back(fmt::format("{} {}{}", mode.mode, speed_range(mode.speed), cannot_be_told(mode) ? ", not to be told from 1" : ""));
+    if (mode.speed.value && mode.mode != "fp32") speeds.push_back(fmt::format("{} {}{}", printable(mode.mode), speed_range(mode.speed), cannot_be_told(mode) ? ", not to be told from 1" : ""));
   if (!speeds.empty()) line(out, "  x fp32     ", fmt::format("{}", fmt::join(speeds, "; ")));
   std::vector<std::string> limits;
   for (const ModeProjection& mode : there.modes)
-    if (mode.step.value) limits.push_back(fmt::format("{} {}", mode.mode, limits_text(mode)));
+    if (mode.step.value) limits.push_back(fmt::format("{} {}", printable(mode.mode), limits_text(mode)));
   if (!limits.empty()) line(out, "  limited by ", fmt::format("{}", fmt::join(limits, "; ")));
   for (const ModeProjection& mode : there.modes) {
-    const std::string who = "  " + pad_right(mode.mode, 11);
+    const std::string who = "  " + pad_right(printable(mode.mode), 11);
     if (!mode.no_time.empty()) line(out, who, "no time projected: " + mode.no_time);
     else if (mode.there.support != Support::native) line(out, who, fmt::format("{}: {}", name(mode.there.support), mode.there.why));
   }

@@ -139,6 +139,18 @@ TEST_F(ImportDiagnosis, OtherCommandsSayThatTheyCannot) {
   }
 }
 
+TEST_F(ImportDiagnosis, WhatCannotBeTrainedAgainIsNotMended) {
+  for (const char* rows : {"1,2,8\n2,nan,8\n", "1,2,8\n2,2,8\n"}) {
+    ASSERT_EQ(import(file("log.csv", std::string("step,loss,scale\n") + rows)).code, 0);
+    const Answer answer = ulpscope({"mend", in("run.ulp")});
+    EXPECT_EQ(answer.code, 2);
+    EXPECT_THAT(answer.err, AllOf(HasSubstr("training log (imported from "), HasSubstr("cannot be mended: it cannot be trained again here")));
+  }
+  const std::string event = R"({"ph": "X", "cat": "kernel", "name": "k", "ts": 1.0, "dur": 2.0})";
+  ASSERT_EQ(import(file("trace.json", "{\"traceEvents\": [" + event + "]}")).code, 0);
+  EXPECT_THAT(ulpscope({"mend", in("run.ulp")}).err, HasSubstr("its trace (imported from "));
+}
+
 TEST_F(ImportDiagnosis, OnlyNamedRunsAreHeldAgainstEachOther) {
   const std::string a = file("a.csv", "step,loss\n1,2\n2,2\n"), b = file("b.csv", "step,loss\n1,2\n2,2.5\n");
   const auto as = [&](const std::string& path, const std::string& to, std::vector<std::string> more) {

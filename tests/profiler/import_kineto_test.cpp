@@ -147,10 +147,7 @@ TEST_F(ImportKineto, PackedCutOffAndEmpty) {
   EXPECT_EQ(import(file("damaged.json", damaged)).code, 2);
   expect_refused(file("other.json", "{\"schemaVersion\": 1, \"events\": []}"), "there are no traceEvents in it");
   events_ = json::array();
-  const Answer empty = import(file("empty.json", document().dump()));
-  EXPECT_EQ(empty.code, 0) << empty.err;
-  EXPECT_THAT(empty.out, HasSubstr("0 kernels"));
-  for (const char* command : {"time", "compare", "info", "diagnose"}) EXPECT_EQ(ulpscope({command, in("run.ulp")}).code, 0) << command;
+  expect_refused(file("empty.json", document().dump()), "empty.json: no kernel, copy or set of memory that can be read is in this PyTorch profiler trace");
   // The list of events alone is a trace, too.
   launch("k", 1.0, 2.0, 3.0);
   ASSERT_EQ(import(file("list.json", events_.dump())).code, 0);

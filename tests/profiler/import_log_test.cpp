@@ -203,6 +203,29 @@ TEST_F(ImportLog, PrintedDictionariesAndOverflowLines) {
   expect_refused(file("words.log", "one\ntwo\n"), "nothing in it is a training log that is known (2 lines read)");
 }
 
+TEST_F(ImportLog, StepsAndSkipsThatDeepSpeedCounts) {
+  const std::string skip = "[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 8, reducing to 4\n", entry = "{'loss': 3.0, 'grad_norm': 2.0}\n";
+  const auto told = [](int skips) { return fmt::format("[2025-03-01] [INFO] [logging.py:96:log_dist] [Rank 0] step=10, skipped={}, lr=[0.0001], mom=[(0.9, 0.999)]\n", skips); };
+  const Answer whole = import(file("ds.log", skip + told(1) + entry));
+  ASSERT_EQ(whole.code, 0) << whole.err;
+  EXPECT_THAT(flat(whole.out), AllOf(HasSubstr("1 of the first 10 steps skipped, as DeepSpeed counts; the lines before it say as many"), Not(HasSubstr("other lines"))));
+  EXPECT_EQ(steps().size(), 2u) << "it numbers no other row";
+  EXPECT_THAT(flat(import(file("ds.log", skip + told(4) + entry)).out), HasSubstr("4 of the first 10 steps skipped, as DeepSpeed counts; the lines before it say 1: the others are not in this log"));
+}
+
+TEST_F(ImportLog, AScaleThatIsWrittenAfterItsStep) {
+  const auto skipped = [&](const std::string& rows) {
+    EXPECT_EQ(import(file("log.csv", "step,loss,scale,grad_norm\n" + rows)).code, 0);
+    std::string text;
+    for (const auto& row : steps()) text += row.skipped ? 'x' : '.';
+    return text;
+  };
+  EXPECT_EQ(skipped("1,2,8,1\n2,2,4,inf\n3,2,2,inf\n4,2,2,1\n"), ".xx.") << "the row that is not finite has the lower scale";
+  EXPECT_EQ(skipped("1,2,8,1\n2,2,8,inf\n3,2,4,inf\n4,2,2,1\n"), ".xx.") << "it has the scale of its step";
+  EXPECT_EQ(skipped("1,2,8,1\n2,nan,4,1\n3,2,4,1\n"), ".x.");
+  EXPECT_EQ(skipped("1,2,8,1\n2,2,4,1\n3,2,4,1\n"), "x..") << "nothing says which";
+}
+
 // Lines as training_log() of Megatron-LM writes them; the numbers are made up.
 TEST_F(ImportLog, LinesOfMegatron) {
   const auto line = [](int step, const char* loss, const char* scale, const char* norm, int skipped, int nan) {
@@ -290,6 +313,18 @@ TEST_F(ImportLog, ARowWithoutAStepLeavesTheOthersTheirNumbers) {
   EXPECT_EQ(rows[0].step, 9);
   EXPECT_EQ(rows[1].step, 19);
   EXPECT_THAT(flat(answer.out), AllOf(HasSubstr("rows without a step: 1 (left out"), HasSubstr("1 of them say that a step was skipped"), Not(HasSubstr("does not number"))));
+}
+
+TEST_F(ImportLog, FilesOfOthersBesideItsOwnStay) {
+  const std::string log = file("log.csv", "step,loss\n1,2\n2,1\n");
+  ASSERT_EQ(import(log).code, 0);
+  file("run.ulp-wal", "a log that a kill left");
+  ASSERT_EQ(import(log).code, 0);
+  EXPECT_EQ(steps().size(), 2u);
+  EXPECT_NE(read(in("run.ulp-wal")), "a log that a kill left");
+  file("run.ulp.part", "my own notes, not a run file");
+  expect_refused(log, "is not a run file");
+  EXPECT_EQ(read(in("run.ulp.part")), "my own notes, not a run file");
 }
 
 TEST_F(ImportLog, NothingOfTheObjectBeforeIsRead) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <sstream>
 
@@ -10,6 +11,7 @@
 #include "profiler/cli/program.h"
 #include "profiler/mend/budget.h"
 #include "profiler/mend/fault.h"
+#include "profiler/mend/session.h"
 #include "profiler/mend/smallest_set.h"
 #include "tests/profiler/tiny_experiment.h"
 
@@ -82,6 +84,28 @@ TEST(Budget, IsRead) {
   EXPECT_EQ(budget_words(90.0), "90 s");
   EXPECT_EQ(budget_words(3600.0), "1 h");
   EXPECT_EQ(budget_words(5400.0), "1 h 30 min");
+}
+
+// ---- how far a trial goes
+
+TEST(LastShown, IsTheLastSkipOrWhereTheLastStretchBegins) {
+  const auto of = [](const std::string& marks) {
+    std::vector<reports::StepRecord> steps;
+    for (const char mark : marks) {
+      reports::StepRecord step{.step = static_cast<std::int64_t>(steps.size()), .loss = 1.0};
+      if (mark == 'x') step.skipped = true;
+      if (mark == 'i') step.finite = false;
+      if (mark == 'n') step.loss = std::nan("");
+      steps.push_back(step);
+    }
+    return last_shown(steps);
+  };
+  EXPECT_EQ(of("...."), std::nullopt);
+  EXPECT_EQ(of(""), std::nullopt);
+  EXPECT_EQ(of("xxx..x...x.."), 9);
+  EXPECT_EQ(of("x...xin"), 4) << "to the end of the run: what follows says no more";
+  EXPECT_EQ(of("..xx.."), 3);
+  EXPECT_EQ(of("nnn"), 0);
 }
 
 // ---- judging

@@ -180,6 +180,24 @@ TEST_F(MendTest, NothingHelpsAgainstAWeightThatIsPoisoned) {
   EXPECT_EQ(run.verdict, "nothing that was tried helps");
 }
 
+// What overflows doubles every five steps: a lower first scale passes the first steps, and not all of them.
+TEST_F(MendTest, ATrialGoesOnToTheLastSkip) {
+  std::string growth;
+  for (int i = 0; i < 60; ++i) growth += fmt::format("{}{}", i > 0 ? ", " : "", 1 << i / 5);
+  const MendsOfRun& run = mended(from_text("model = {kind = 'graph', loss = 'loss'}\n"
+                                           "train = {steps = 60, optimizer = 'sgd', momentum = 0.0, weight_decay = 0.0, lr = 1e-9, schedule = 'constant'}\nrun = {modes = ['fp16']}\n"
+                                           "node = [{name = 'x', op = 'input', shape = [4, 16], values = 1.0}, {name = 'f', op = 'input', steps = [" + growth + "]},\n"
+                                           "{name = 'w', op = 'parameter', shape = [16, 16], init = {normal = 0.1}}, {name = 'h', op = 'linear', inputs = ['x', 'w']},\n"
+                                           "{name = 'amp', op = 'mul', inputs = ['h', 'f']}, {name = 'loss', op = 'sum', inputs = 'amp'}]\n"));
+  ASSERT_FALSE(run.trials.empty()) << told(run);
+  for (const MendTrial& t : run.trials) {
+    if (t.record.status == MendStatus::not_tried) continue;
+    EXPECT_THAT(t.record.how_run, HasSubstr("steps 1 to 60 of 60")) << told(run);
+    const bool lower_start = t.record.change.find("32768") != std::string::npos;
+    EXPECT_FALSE(lower_start && t.record.status == MendStatus::verified && t.remains.empty()) << told(run);
+  }
+}
+
 TEST_F(MendTest, NothingToMend) {
   mended(from_case("30c", "fp16"));
   EXPECT_THAT(notes_, ElementsAre("nothing to mend: fp16 seed 0 is healthy"));

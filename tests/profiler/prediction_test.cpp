@@ -211,7 +211,7 @@ TEST(Prediction, ABetaThatIsOne) {
 TEST(Prediction, TheFirstSkipsAreCase32s) {
   // The gradient of w is x: 100 fits from 2^9 on, seven halvings below 2^16.
   const ModePrediction fp16 =
-      of(foresee_toml("[model]\nkind = 'graph'\nloss = 'loss'\n[train]\nsteps = 1\noptimizer = 'sgd'\n[[node]]\nname = "
+      of(foresee_toml("[model]\nkind = 'graph'\nloss = 'loss'\n[train]\nsteps = 8\noptimizer = 'sgd'\n[[node]]\nname = "
                       "'x'\nop = 'input'\nvalues = [[100.0]]\n[[node]]\n"
                       "name = 'w'\nop = 'parameter'\nshape = [1, 1]\ninit = 1.0\n[[node]]\nname = 'y'\nop = "
                       "'linear'\ninputs = ['x', 'w']\n[[node]]\nname = 'loss'\nop = 'sum'\n"

@@ -157,6 +157,11 @@ TEST_F(StepProductsTest, RandomTokensTakeThePlaceOfAText) {
   EXPECT_THAT(both.err, HasSubstr("data.random and data.path or data.features are both given"));
   std::ofstream(in("cnn.toml")) << "[model]\nkind = 'cnn'\n[data]\nrandom = true\n";
   EXPECT_THAT(program({"run", in("cnn.toml"), "-o", in("c.ulp")}).err, HasSubstr("data.random: this model reads no tokens"));
+  std::ofstream(in("encoder.toml")) << "[model]\nkind = 'encoder'\ncontext = 8\nwidth = 16\nlayers = 1\nheads = 2\nvocabulary = 1000\n[data]\nrandom = true\nheld_out = 0\n";
+  const Ended classes = program({"run", in("encoder.toml"), "-o", in("e.ulp")});
+  EXPECT_EQ(classes.code, 2) << "targets of 1000 tokens, and 256 classes";
+  EXPECT_THAT(classes.err, HasSubstr("a vocabulary of 1000"));
+  EXPECT_EQ(std::count(classes.err.begin(), classes.err.end(), '\n'), 1) << classes.err;
 }
 
 }  // namespace

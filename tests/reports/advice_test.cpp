@@ -233,7 +233,7 @@ TEST(Advice, WithoutAGpuTheNumericsAreSaid) {
   const DeviceAdvice advice = advise_numerics({mode("fp32", 100), mode("fp16", 1).overflow().one_seed(), mode("bf16", 1), mode("tf32", 1).one_seed()});
   EXPECT_EQ(advice.outcome, undecided);
   EXPECT_EQ(advice.winner, "") << "no mode is chosen without a device";
-  EXPECT_THAT(advice.reason, AllOf(HasSubstr("time elsewhere says nothing of a GPU"), HasSubstr("by their numerics fp32, bf16 can be used"), HasSubstr("open: tf32")));
+  EXPECT_THAT(advice.reason, AllOf(HasSubstr("other machines' times say nothing of one"), HasSubstr("by their numerics fp32, bf16 can be used"), HasSubstr("open: tf32")));
   EXPECT_THAT(advice.modes[1].refused, Contains(HasSubstr("overflow found")));
   EXPECT_THAT(advice.would_change, AllOf(Contains(HasSubstr("--gpu")), Contains(HasSubstr("3 seeds of each mode"))));
   EXPECT_THAT(advice.modes[2].in_favour, Each(Not(HasSubstr("speed")))) << "times of no device";

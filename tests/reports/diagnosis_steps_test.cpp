@@ -141,6 +141,23 @@ TEST_F(DiagnosisStepsTest, ADivergenceThatEndedWellIsNotPassedOver) {
   EXPECT_EQ(outcome(1.6).verdict.find("healthy: 10 of 10 steps applied"), 0u);
 }
 
+// An activation that is infinite makes the loss NaN; its gradients are finite, so the step is applied.
+TEST_F(DiagnosisStepsTest, AppliedStepsWithALossThatIsNotFiniteAreDamage) {
+  const auto after = [&](bool skipped) {
+    ForgedRun run("fp16");
+    run.small_model();
+    for (int i = 0; i < 3; ++i) run.step(nan_number, skipped, 1024.0);
+    for (int i = 0; i < 4; ++i) run.step(1.0, false, 1024.0);
+    run.observe(0, {{"y", {.greatest = 72000.0, .overflowed = 4}}, {"loss", {.nan = 1}}}, "replay");
+    return of(run);
+  };
+  const RunDiagnosis applied = after(false);
+  EXPECT_EQ(applied.outcome, Outcome::damaged) << applied.verdict;
+  ASSERT_FALSE(applied.notes.empty());
+  EXPECT_NE(applied.notes.front().find("3 losses, 3 of them in steps that were applied"), std::string::npos) << applied.notes.front();
+  EXPECT_EQ(after(true).outcome, Outcome::healthy) << "what was skipped came to nothing";
+}
+
 // 2^6 in step 1, 2^9 in step 3: 1.5 bits a step, 7 bits below the limit in step 3, so the limit is reached in step 8.
 TEST_F(DiagnosisStepsTest, AStepThatTheRunHasPassedIsNoProjection) {
   const auto leaves = [&](int steps, double greatest) {

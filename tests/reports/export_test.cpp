@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "kernels/error.h"
+#include "reports/export/escape.h"
 #include "reports/export/exporter.h"
 #include "reports/export/layout.h"
 #include "reports/export/numbers.h"
@@ -381,6 +382,12 @@ completeness    observation_cost recorder (run 2): NaN measured, of the whole
 
 TEST(Exporter, NamesTheFormsThereAre) {
   EXPECT_THAT(message_of<UsageError>([] { make_exporter("xml"); }), HasSubstr("\"xml\"; there are text, json, csv"));
+}
+
+TEST(EscapedText, MarksThatTurnTheDirectionDoNotStay) {
+  const auto as_it_is = [](std::string_view text) { return escaped_text(text, [](char c, std::string& out) { out += c; }); };
+  EXPECT_EQ(as_it_is("a\u202eb\u2066c\u200fd"), "a\ufffdb\ufffdc\ufffdd");
+  EXPECT_EQ(as_it_is("\u2029 \u2070 \u200d \u0627 \u2192"), "\u2029 \u2070 \u200d \u0627 \u2192") << "neighbours and Arabic letters stay";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "reports/export/html/markup.h"
@@ -135,11 +136,28 @@ TEST_F(HtmlReport, GapsHaveTheirTimesAndWhereTheyAreThinnedItIsSaid) {
     run.steps.back().wall_seconds = 0.5;
   }
   const std::string page = page_of(forge(in("a.ulp"), {&run}));
-  const nlohmann::json gaps = data_of(page).at("curves")[0].at("loss").at("gaps");
+  const nlohmann::json loss = data_of(page).at("curves")[0].at("loss"), gaps = loss.at("gaps");
   ASSERT_LE(gaps.size(), html::most_gaps);
   EXPECT_EQ(gaps[0], nlohmann::json::parse(R"(["NaN",12,12,6,6])")) << "step 12 ends after 6 s";
   EXPECT_GT(gaps.back()[1].get<int>(), 1990);
   EXPECT_THAT(text_of(page), HasSubstr("fp16, seed 0: one in 3 of its 995 gaps is drawn"));
+  // The line breaks at all of them: counted from 1, steps 12, 14, 16 … are gaps.
+  ASSERT_EQ(loss.at("piece").size(), loss.at("x").size());
+  std::set<int> broken;
+  for (std::size_t i = 0; i < loss.at("x").size(); ++i) {
+    const int x = loss.at("x")[i].get<int>();
+    EXPECT_EQ(loss.at("piece")[i].get<int>(), x <= 11 ? 0 : (x - 11) / 2) << x;
+    broken.insert(loss.at("piece")[i].get<int>());
+  }
+  EXPECT_GT(broken.size(), html::most_gaps) << "more pieces than gaps that are drawn";
+  EXPECT_THAT(page, HasSubstr("curve.piece[i]"));
+  EXPECT_THAT(page, HasSubstr("` (step ${curve.loss.x[i]})`")) << "a value of another step says so";
+}
+
+TEST_F(HtmlReport, OptionsAreNotBrokenBehindTheirDashes) {
+  EXPECT_EQ(html::list({"run --modes tf32 (--timing-steps 9)"}), "<ul><li>run <span class=\"option\">--modes</span> tf32 (<span class=\"option\">--timing-steps</span> 9)</li></ul>\n");
+  EXPECT_EQ(html::element("p", "a--b -- --- --1 --<x"), "<p>a--b -- --- --1 --&lt;x</p>") << "no options";
+  EXPECT_EQ(html::element("title", "--gpu"), "<title>--gpu</title>");
 }
 
 TEST_F(HtmlReport, TenThousandStepsInFourModesAreBelowThreeMegabytes) {

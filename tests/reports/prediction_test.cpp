@@ -81,6 +81,58 @@ TEST(PredictionScale, WithoutOneSmallGradientsAreLost) {
   EXPECT_THAT(p.verdict, HasSubstr("gradients need a scale in [2^5, "));
 }
 
+TEST(PredictionScale, WhatNothingBoundsBelowHasNoLeastScale) {
+  // 2^120 fits fp16 from 2^-105 on: 121 halvings of 2^16.
+  PredictionInput input = fp16({gradients("g", 110, 120)});
+  ModePrediction p = predict(input);
+  EXPECT_FALSE(p.window.lowest);
+  EXPECT_EQ(p.first_skips, 121);
+  EXPECT_EQ(p.forecast, Forecast::needs_scale) << "a scale below 1 is no search that ends well";
+  EXPECT_THAT(p.verdict, HasSubstr("gradients need a scale up to 2^-105: "));
+  EXPECT_THAT(p.verdict, HasSubstr("121 steps are skipped"));
+  input.steps = 24;
+  p = predict(input);
+  EXPECT_EQ(p.forecast, Forecast::overflow);
+  EXPECT_EQ(p.foreseen.front().gravity, Gravity::fatal);
+  EXPECT_THAT(p.verdict, HasSubstr("and 24 steps are planned: none is applied"));
+}
+
+TEST(PredictionScale, ASearchLongerThanTheRunIsNotSafe) {
+  PredictionInput input = fp16({gradients("g", 0, 3)});
+  input.steps = 4;
+  EXPECT_EQ(predict(input).forecast, Forecast::needs_scale);
+  input.steps = 5;
+  const ModePrediction p = predict(input);
+  EXPECT_EQ(p.forecast, Forecast::safe);
+  EXPECT_THAT(p.verdict, HasSubstr("safe in range: "));
+}
+
+TEST(PredictionScale, AShareCloseToTheBarIsMarkedWithTheTensor) {
+  const auto at = [](int low) {
+    PredictionInput one = fp16({gradients("g", low, -10, 1)}, scaling::FixedScaling{1.0f});
+    one.ranges.front().histogram.counts.back() = 150;
+    one.ranges.front().node = "layer.a";
+    one.ranges.front().tensor = "layer.a.dx";
+    return predict(one);
+  };
+  const ModePrediction close = at(-27);  // 2 of 167
+  EXPECT_EQ(close.forecast, Forecast::needs_scale);
+  EXPECT_THAT(close.verdict, HasSubstr("gradients may need a scale in ["));
+  EXPECT_THAT(close.verdict, HasSubstr("most of them in layer.a.dx (close to the bar of 1 %"));
+  const ModePrediction far = at(-40);  // 15 of 180
+  EXPECT_THAT(far.verdict, HasSubstr("gradients need a scale in ["));
+  EXPECT_EQ(far.verdict.find("close to the bar"), std::string::npos);
+}
+
+TEST(PredictionVerdict, FatalWithoutAnOverflowIsFatal) {
+  PredictionInput input = fp16({});
+  input.checks.push_back({.kind = "epsilon_vanished", .gravity = Gravity::fatal, .node = "w.update", .what = "eps is zero"});
+  EXPECT_EQ(name(predict(input).forecast), "fatal");
+  EXPECT_EQ(predict(input).no_window, "no gradient is stored narrow");
+  input.without_counterpart = 2;
+  EXPECT_EQ(predict(input).no_window, "unknown: no gradient that is stored narrow has a range in the step in fp32");
+}
+
 TEST(PredictionForward, TheFirstOverflowThatTheLossReadsIsNamed) {
   StoredRange unread, read, later;
   unread.tensor = unread.node = "unread";

@@ -8,6 +8,7 @@
 #include "reports/export/html/page.h"
 #include "reports/export/report_json.h"
 #include "reports/export/report_markdown.h"
+#include "reports/export/text.h"
 #include "reports/export/word_tables.h"
 #include "reports/hardware/table.h"
 #include "tests/reports/forged_machines.h"
@@ -94,6 +95,61 @@ TEST_F(ReportOfMachines, OnGpusThatAreNamedItIsTheProjectedAnswerOfAdvise) {
   EXPECT_THAT(report.verdict.caveats, testing::Contains(HasSubstr("emulated: fp16 was carried out in software")));
   EXPECT_THAT(report.verdict.caveats, testing::Contains(testing::StartsWith("projected: no step of fp32, fp16 was measured on H100 SXM")));
   EXPECT_THAT(markdown(report), HasSubstr("The modes: on T4"));
+}
+
+// With GPUs named the second machine has no answer of its own.
+TEST_F(ReportOfMachines, OnGpusThatAreNamedNoMachinesModesAreRefusedWithoutAReason) {
+  const Report report = make_report({&file_of(forged_a100()), &file_of(forged_h100())}, {.verdict = {.gpus = {{"h100", gpu_table().named("h100")}}}});
+  ASSERT_EQ(report.verdict.answers.size(), 1u);
+  ASSERT_EQ(report.verdict.modes.size(), 4u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(report.verdict.modes[i + 2].label, "B" + report.verdict.modes[i].label.substr(1));
+    EXPECT_EQ(report.verdict.modes[i + 2].possible, report.verdict.modes[i].possible);
+    EXPECT_EQ(report.verdict.modes[i + 2].against, report.verdict.modes[i].against);
+  }
+  for (const auto& row : tables_of(report).at("standing.csv")) EXPECT_TRUE(row.at("possible") == "1" || !row.at("against").empty()) << row.at("mode");
+}
+
+// A projected lead without its range, or that may be none, is not a lead.
+TEST_F(ReportOfMachines, TheRunnerUpHasTheSameWordsInEveryForm) {
+  const RunFileReader& reader = file_of(forged_cpu());
+  Report report = make_report({&reader}, {.verdict = {.gpus = {{"h100", gpu_table().named("h100")}}}});
+  ASSERT_EQ(report.verdict.answers.size(), 1u);
+  DeviceAdvice& a = report.verdict.answers[0].advice;
+  a.winner = "fp32";
+  a.runner_up = "fp16";
+  a.margin = {.value = 1.25, .low = 0.8, .high = 1.75, .provenance = Provenance::projected};
+  const std::string words = "fp16: projection cannot tell which is faster: its step takes 1.25 x (0.80…1.75) as long as that of fp32 [projected]";
+  std::ostringstream text;
+  TextExporter().write(Advice{.file = "a.ulp", .devices = {a}}, text);
+  std::istringstream pieces(text.str());
+  std::string line;
+  for (std::string word; pieces >> word;) line += word + " ";
+  EXPECT_THAT(line, HasSubstr("runner-up " + words));
+  EXPECT_THAT(markdown(report), HasSubstr(markdown_escaped("runner-up " + words)));
+  if (can_write_html()) {
+    std::ostringstream page;
+    write_html(report, page);
+    EXPECT_THAT(page.str(), HasSubstr("<li>runner-up " + words));
+  }
+  a.margin.low = 1.1;
+  EXPECT_THAT(markdown(report), HasSubstr(markdown_escaped("runner-up fp16: its step takes 1.25 x (1.10…1.75) as long")));
+}
+
+// As on the page: by whether the answer is given.
+TEST_F(ReportOfMachines, MarkdownSaysWhatWouldChangeAnAnswerAndWhatWouldDecideAnother) {
+  Report report = report_of({forged_a100(), forged_h100()});
+  std::vector<VerdictAnswer>& answers = report.verdict.answers;
+  ASSERT_EQ(answers.size(), 2u);
+  answers[0].would_change = {"another model"};
+  answers[0].advice.outcome = AdviceOutcome::recommended;
+  answers[1].would_change = {"more seeds"};
+  answers[1].advice.outcome = AdviceOutcome::undecided;
+  const std::string both = markdown(report);
+  EXPECT_THAT(both, HasSubstr("What would change the answer:\n\n- A, on A100 SXM 80GB: another model\n\n"));
+  EXPECT_THAT(both, HasSubstr("What would decide it:\n\n- B, on H100 SXM: more seeds\n\n"));
+  answers[0].advice.outcome = AdviceOutcome::none;
+  EXPECT_THAT(markdown(report), testing::Not(HasSubstr("What would change the answer")));
 }
 
 TEST_F(ReportOfMachines, WhatIsNotAlikeIsRefusedInWords) {

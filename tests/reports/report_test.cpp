@@ -61,7 +61,7 @@ TEST_F(ReportSections, TheVerdictOnEmulatedTimesIsUndecidedAndSaysSoFirst) {
   const RunFileReader reader = make_run_file(in("a.ulp"), runs);
   const Report report = of(reader);
   EXPECT_EQ(report.verdict.mode, "");
-  EXPECT_THAT(report.verdict.sentence, testing::StartsWith("Undecided: time elsewhere says nothing of a GPU"));
+  EXPECT_THAT(report.verdict.sentence, testing::StartsWith("Undecided: no GPU is named"));
   EXPECT_THAT(report.verdict.sentence, HasSubstr("by their numerics"));
   ASSERT_EQ(report.verdict.answers.size(), 1u);
   for (const ModeAdvice& mode : report.verdict.answers[0].advice.modes) EXPECT_FALSE(mode.evidence.measured.value || mode.speed.value) << mode.evidence.mode;
@@ -144,6 +144,7 @@ TEST_F(ReportSections, SeedsInSeveralFilesAreWeighedTogether) {
 // Where an experiment was run on a CPU and on a GPU, the GPU is what is decided for.
 TEST_F(ReportSections, AnAnswerForEachMachineThatIsKnown) {
   std::vector<MadeUpRun> here = seeds_of("bf16", 0.001), there = here;
+  here.push_back(made_up("tf32", 0, 2.0));
   for (MadeUpRun& run : there) {
     run.run.device = "NVIDIA A100-SXM4-80GB";
     run.run.device_kind = "cuda";
@@ -157,6 +158,12 @@ TEST_F(ReportSections, AnAnswerForEachMachineThatIsKnown) {
   EXPECT_EQ(report.verdict.mode, "bf16");
   EXPECT_THAT(report.verdict.sentence, testing::StartsWith("B: bf16 on A100 SXM 80GB: 2.00 x fp32's speed"));
   ASSERT_TRUE(report.modes.machines);
+  // What the answer for the GPU says of a mode holds of the CPU's line of it.
+  ASSERT_EQ(report.verdict.modes.size(), 5u);
+  for (const ModeStanding& mode : report.verdict.modes) {
+    EXPECT_EQ(mode.possible, mode.label != "A tf32") << mode.label;
+    EXPECT_EQ(mode.against, mode.possible ? "" : "not weighed: it was not run where the answer is from") << mode.label;
+  }
 }
 
 TEST_F(ReportSections, TheBandIsBetweenTheSeedsOfFp32AndSpikesStayInIt) {

@@ -195,6 +195,24 @@ TEST_F(Window, AShadowKnowsBetterThanTheRun) {
   EXPECT_EQ(LossScaleWindow{}.provenance, Provenance::computed) << "the scales are worked out from what was counted";
 }
 
+// 300000 fits fp16 at 2^-3 (37500), not at 2^-2 (75000). The other branch comes first in the plan and fits at any scale up to 2^15.
+TEST_F(Window, ALossThatIsASumBeginsInSeveralPlaces) {
+  ForgedRun run("fp16_pure");
+  run.run.loss_scaling = "none";
+  run.source("x", TensorRole::input, "fp16");
+  run.source("one", TensorRole::input, "fp16", {});
+  run.node("scale", "big", {"x"}, "fp16");
+  run.node("mean", "loss", {"big"}, "fp32", Phase::forward, {});
+  for (const char* name : {"second.dx", "first.dx"}) run.node("expand", name, {"one"}, "fp16", Phase::backward, {4}, "", TensorRole::gradient);
+  run.node("scale", "big.dx", {"first.dx"}, "fp16", Phase::backward, {4}, "", TensorRole::gradient);
+  run.step(1.0);
+  run.observe(0, {{"big.dx", {.greatest = 300000.0, .overflowed = 4}}});
+  const auto found = window(run);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->model.highest, 0.125);
+  EXPECT_EQ(found->highest_layer, "big");
+}
+
 TEST_F(Window, WhatIsNotThere) {
   ForgedRun run = model(1);
   run.step(1.0, false, 1024.0);

@@ -9,7 +9,8 @@ namespace ulpscope::reports {
 namespace {
 
 Gravity over_or_fatal(const Suspect& s) {
-  if (recovered(s.evidence, s.step.step)) return Gravity::normal;
+  // Weights that were updated after a loss that is not a number: the run went on, and nobody knows by what.
+  if (recovered(s.evidence, s.step.step)) return s.chain.loss && s.story.applied_bad_losses > 0 ? Gravity::damage : Gravity::normal;
   return s.story.ends_in_a_skip() ? Gravity::note : Gravity::fatal;
 }
 

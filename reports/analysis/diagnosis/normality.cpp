@@ -30,6 +30,8 @@ void count(const Evidence& evidence, StepStory& story) {
     story.trailing = step.skipped ? story.trailing + 1 : 0;
     story.bad_losses += bad(step) ? 1 : 0;
     story.trailing_bad_losses = bad(step) ? story.trailing_bad_losses + 1 : 0;
+    story.trailing_bad_skips = bad(step) ? story.trailing_bad_skips + (step.skipped ? 1 : 0) : 0;
+    story.applied_bad_losses += bad(step) && !step.skipped ? 1 : 0;
     if (bad(step) && !story.first_bad_loss) story.first_bad_loss = step.step;
     if (!step.finite && !story.first_not_finite) story.first_not_finite = step.step;
     if (!step.loss_scale) continue;
@@ -158,7 +160,8 @@ bool StepStory::searching() const {
 std::vector<std::string> skip_sentences(const StepStory& story) {
   std::vector<std::string> list;
   const bool dynamic = story.policy_known && scaling::is_dynamic(story.policy);
-  if (story.leading > 0 && dynamic && story.bad_losses < story.leading) {
+  // A loss that is not finite in steps that were applied is not what the others were skipped for.
+  if (story.leading > 0 && dynamic && (story.bad_losses < story.leading || story.applied_bad_losses > 0)) {
     const bool over = story.leading < story.steps;
     const bool exact = story.gradient_known || (over && story.due && story.leading <= *story.due);
     std::string text =

@@ -24,6 +24,8 @@ struct StepStory {
   std::int64_t trailing = 0;             ///< skips that the run (so far) ends in
   std::int64_t bad_losses = 0;           ///< steps whose loss is not finite
   std::int64_t trailing_bad_losses = 0;  ///< those that the run ends in
+  std::int64_t trailing_bad_skips = 0;   ///< of these, skipped ones
+  std::int64_t applied_bad_losses = 0;   ///< bad ones whose gradients were finite: the step was applied all the same
   std::optional<std::int64_t> first_bad_loss{};
   std::optional<std::int64_t> first_not_finite{};  ///< gradients
   bool stopped = false;                            ///< gradients that were not finite, or the scaler, ended the run

@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "kernels/scaling/loss_scaler.h"
+#include "reports/analysis/diagnosis/normality.h"
 #include "reports/analysis/diagnosis/remedy_parts.h"
 #include "reports/analysis/diagnosis/words.h"
 
@@ -148,7 +150,9 @@ void of_kind(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
       if (smallest != nullptr && full != nullptr && largest != nullptr && *largest->value >= *smallest->value)
         list.push_back(scale_to(e, std::min(*full->value, *largest->value)));
       const bool fixed = e.setting("scaler.policy") == "fixed";  // the key that fixes it goes with no policy
-      list.push_back(config(1, fixed ? "use a dynamic loss scaler: leave train.scaler.fixed out" : "use a dynamic loss scaler",
+      const auto policy = recorded_policy(e);
+      if (!policy || !scaling::is_dynamic(*policy))
+        list.push_back(config(1, fixed ? "use a dynamic loss scaler: leave train.scaler.fixed out" : "use a dynamic loss scaler",
                             fixed ? "" : "train.scaler.policy=pytorch",
                             "PyTorch: torch.amp.GradScaler(\"cuda\"); Hugging Face: fp16=True brings one; DeepSpeed: "
                             "\"fp16\": {\"loss_scale\": 0}",

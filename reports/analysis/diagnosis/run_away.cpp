@@ -18,18 +18,26 @@ constexpr double other_data = 8.0;     ///< times what an input held before
 constexpr double grown = 100.0;        ///< times the first loss
 constexpr std::int64_t steadily = 4;   ///< rises, of which that many come before a cause
 
-/// An input that is far larger in an observed step from `step` on than in those before: its name and by what factor.
-std::pair<std::string, double> changed_data(const Evidence& e, std::int64_t step) {
+struct OtherData {
+  std::string name{};
+  double factor = 0.0;
+  std::int64_t step = 0;  ///< that was observed
+};
+
+/// An input that is far larger in the first observed step from `step` on than in those before. Of later ones none says anything of this one.
+OtherData changed_data(const Evidence& e, std::int64_t step) {
   std::map<TensorId, double> before;
-  for (const ObservedStep& observed : e.observed())
+  for (const ObservedStep& observed : e.observed()) {
     for (const auto& [id, stat] : observed.all) {
       const TensorRecord* record = e.plan().tensor(id);
       if (record == nullptr || record->node || record->role != TensorRole::input || stat.greatest <= 0.0) continue;
       if (observed.step < step)
         before[id] = std::max(before[id], stat.greatest);
       else if (before[id] > 0.0 && stat.greatest >= other_data * before[id])
-        return {record->name, stat.greatest / before[id]};
+        return {record->name, stat.greatest / before[id], observed.step};
     }
+    if (observed.step >= step) break;
+  }
   return {};
 }
 
@@ -73,24 +81,28 @@ void tell_run_away(const Evidence& e, Cause& cause) {
     cause.facts.push_back(fact("injected", "injected", fmt::format("{} = {}", one.value, one.number)));
     return;
   }
-  if (const auto [data, factor] = changed_data(e, to->step); !data.empty()) {
-    cause.gravity = Gravity::note;
-    cause.what += fmt::format("; the data changed there: {} holds {:.3g} times what it held before", data, factor);
-    cause.facts.push_back(fact("sudden_data", "other data", factor, fmt::format("{}: {:.3g} times", data, factor)));
-    return;
+  const OtherData other = changed_data(e, to->step);
+  if (!other.name.empty()) {
+    const bool there = other.step == to->step;
+    cause.what += there ? fmt::format("; the data changed there: {} holds {:.3g} times what it held before", other.name, other.factor)
+                        : fmt::format("; step {} was not observed: in step {} {} holds {:.3g} times what it held before", shown(to->step),
+                                      shown(other.step), other.name, other.factor);
+    cause.facts.push_back(fact("sudden_data", "other data", other.factor, fmt::format("{}: {:.3g} times, in step {}", other.name, other.factor, shown(other.step))));
+    if (there) cause.gravity = Gravity::note;
+    if (there) return;
   }
   if (stays && !back) cause.what += ": other data look like this, or a learning rate that is too large";
   if (const Number rate = from->learning_rate) {
     cause.what += fmt::format("; the learning rate was {}", amount(*rate));
     cause.facts.push_back(fact("learning_rate", "learning rate", *rate, amount(*rate)));
   }
-  if (e.observed_step(to->step) == nullptr)
+  if (e.observed_step(to->step) == nullptr && other.name.empty())
     cause.what += fmt::format("; step {} was not observed, so nothing more is known of it", shown(to->step));
 }
 
 void add_divergence(const Evidence& e, Cause& cause) {
   if (cause.gravity != Gravity::fatal || cause.phase != "forward" || !cause.step || !injections(e).empty()) return;
-  if (cause.kind != Kind::activation_too_large && cause.kind != Kind::weight_too_large) return;
+  if (cause.kind != Kind::activation_too_large && cause.kind != Kind::weight_too_large && cause.kind != Kind::unknown) return;
   const StepRecord* first = nullptr;
   const StepRecord* last = nullptr;
   std::int64_t rises = 0;

@@ -27,9 +27,9 @@ std::string fatal(const Evidence& e, const StepStory& story, const RunDiagnosis&
   if (e.scales() && forward && story.trailing_bad_losses > 0)
     text +=
         fmt::format(". The loss itself is not finite in the forward pass: overflow does not depend on the loss scale{}",
-                    story.skips == 0   ? ""
-                    : story.skips == 1 ? ", and the 1 skip so far could not help"
-                                       : fmt::format(", and {} skips so far could not help", story.skips));
+                    story.trailing_bad_skips == 0   ? ""
+                    : story.trailing_bad_skips == 1 ? ", and the 1 skip since then could not help"
+                                                    : fmt::format(", and {} skips since then could not help", story.trailing_bad_skips));
   else if (e.scales() && story.trailing >= 3)
     text += fmt::format(". {} in a row were skipped", counted(story.trailing, "step"));
   return text;
@@ -123,7 +123,9 @@ void add_notes(const Evidence& evidence, const StepStory& story, RunDiagnosis& r
     run.notes.push_back(fmt::format("loss {} (raw) in step {}{}, and finite again afterwards: {} in all [counted]",
                                     amount(record->loss.value_or(NAN)), shown(*story.first_bad_loss),
                                     record->skipped ? ", which was skipped" : "",
-                                    fmt::format("{} {}", story.bad_losses, story.bad_losses == 1 ? "loss" : "losses")));
+                                    fmt::format("{} {}{}", story.bad_losses, story.bad_losses == 1 ? "loss" : "losses",
+                                                story.applied_bad_losses == 0 ? ""
+                                                : fmt::format(", {} of them in steps that were applied", story.applied_bad_losses))));
   } else if (story.bad_losses > 0 && story.trailing_bad_losses == 0) {
     run.notes.push_back(fmt::format("loss not finite in {} of {}, first in step {} [counted]", story.bad_losses,
                                     counted(story.steps, "step"), shown(*story.first_bad_loss)));

@@ -29,13 +29,17 @@ Json seconds_at(const Curve& elapsed, std::int64_t step) {
   return short_number(before.value + (after->value - before.value) * static_cast<double>(step - before.step) / static_cast<double>(after->step - before.step));
 }
 
-/// from: what is added to a step for people. elapsed: of the run; gaps have no time of their own.
+/// from: what is added to a step for people. elapsed: of the run; gaps have no time of their own. piece: of each point, the gaps before it,
+/// those that are not drawn too: a line joins points of one piece.
 Json curve_json(const Curve& curve, std::int64_t from, const Curve& elapsed = {}) {
-  Json x = Json::array(), y = Json::array(), t = Json::array(), gaps = Json::array();
+  Json x = Json::array(), y = Json::array(), t = Json::array(), piece = Json::array(), gaps = Json::array();
+  std::size_t before = 0;
   for (const SeriesPoint& point : curve.points) {
     x.push_back(point.step + from);
     y.push_back(short_number(point.value));
     t.push_back(short_number(point.seconds));
+    while (before < curve.gaps.size() && curve.gaps[before].first <= point.step) ++before;
+    piece.push_back(before);
   }
   for (std::size_t i = 0; i < curve.gaps.size(); i += every(curve.gaps.size(), most_gaps)) {
     const SeriesGap& gap = curve.gaps[i];
@@ -44,7 +48,7 @@ Json curve_json(const Curve& curve, std::int64_t from, const Curve& elapsed = {}
     item.push_back(seconds_at(elapsed, gap.first));
     item.push_back(seconds_at(elapsed, gap.last));
   }
-  return {{"x", std::move(x)}, {"y", std::move(y)}, {"t", std::move(t)}, {"gaps", std::move(gaps)}};
+  return {{"x", std::move(x)}, {"y", std::move(y)}, {"t", std::move(t)}, {"piece", std::move(piece)}, {"gaps", std::move(gaps)}};
 }
 
 /// A scale is constant between its changes: points that say nothing new are left out.

@@ -23,6 +23,23 @@ std::string with_breaks(std::string text) {
   return out;
 }
 
+/// "--modes" is not broken behind its dashes. Of escaped text.
+std::string with_whole_options(std::string text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const bool begins = (i == 0 || text[i - 1] == ' ' || text[i - 1] == '(') && text.compare(i, 2, "--") == 0 && i + 2 < text.size() && std::islower(static_cast<unsigned char>(text[i + 2]));
+    if (!begins) {
+      out += text[i++];
+      continue;
+    }
+    std::size_t end = i;
+    while (end < text.size() && (text[end] == '-' || std::islower(static_cast<unsigned char>(text[end])))) ++end;
+    out += "<span class=\"option\">" + text.substr(i, end - i) + "</span>";
+    i = end;
+  }
+  return out;
+}
+
 std::string class_of(std::string_view classes) { return classes.empty() ? "" : fmt::format(" class=\"{}\"", classes); }
 
 }  // namespace
@@ -41,7 +58,7 @@ std::string escaped(std::string_view text) {
 }
 
 std::string element(std::string_view tag, std::string_view text, std::string_view classes) {
-  return fmt::format("<{}{}>{}</{}>", tag, class_of(classes), escaped(text), tag);
+  return fmt::format("<{}{}>{}</{}>", tag, class_of(classes), tag == "title" ? escaped(text) : with_whole_options(escaped(text)), tag);
 }
 
 std::string script_json(const nlohmann::ordered_json& document) {
@@ -75,7 +92,7 @@ void Table::row(const std::vector<Cell>& cells, std::string_view classes) {
   out_ += fmt::format("<tr{}>", class_of(classes));
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const char* const tag = i == 0 ? "th scope=\"row\"" : "td";
-    out_ += fmt::format("<{}{}>{}", tag, cells[i].number ? " class=\"number\"" : "", with_breaks(escaped(cells[i].text)));
+    out_ += fmt::format("<{}{}>{}", tag, cells[i].number ? " class=\"number\"" : "", with_breaks(with_whole_options(escaped(cells[i].text))));
     if (!cells[i].note.empty()) out_ += element("small", cells[i].note);
     out_ += i == 0 ? "</th>" : "</td>";
   }

@@ -16,7 +16,7 @@ namespace ulpscope::reports::html {
 /// For text and for attributes in quotes: & < > " ' as entities, control characters as '?', what is no UTF-8 as U+FFFD.
 std::string escaped(std::string_view text);
 
-/// <tag class="…">text</tag>, the text escaped.
+/// <tag class="…">text</tag>, the text escaped; an option of the command line is not broken at a line's end.
 std::string element(std::string_view tag, std::string_view text, std::string_view classes = "");
 
 /// A document to stand inside of a <script>: nothing in it can end the element, whatever its strings say.

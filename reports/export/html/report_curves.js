@@ -7,17 +7,14 @@ const reach = (values) => {
   const least = values.reduce((a, b) => Math.min(a, b)), greatest = values.reduce((a, b) => Math.max(a, b));
   return least === greatest ? [least - 0.5, greatest + 0.5] : [least, greatest];
 };
-// Points of a curve, broken where values were not finite: [{x, y, seg}], and the gaps in x.
+// Points of a curve, of which those of one piece are joined: values between two pieces were not finite; and the gaps in x.
 const pieces = (curve, time) => {
   const points = [], gaps = [];
-  let gap = 0, piece = 0;
-  const holes = curve.gaps;
   curve.x.forEach((x, i) => {
-    while (gap < holes.length && holes[gap][1] <= x) { ++gap; ++piece; }
     const at = time ? curve.t[i] : x;
-    if (at !== null) points.push({x: at, y: curve.y[i], step: x, piece});
+    if (at !== null) points.push({x: at, y: curve.y[i], step: x, piece: curve.piece[i]});
   });
-  holes.forEach(([kind, first, last, t = null, t2 = null]) => {
+  curve.gaps.forEach(([kind, first, last, t = null, t2 = null]) => {
     if (kind === 'unknown') return;
     const from = time ? t : first, to = time ? (t2 === null ? t : t2) : last;
     if (from !== null) gaps.push({x: from, x2: to, kind, first, last});
@@ -89,7 +86,8 @@ const lossTip = (x) => {
     const at = time ? x : Math.round(x);
     const gap = curve.loss.gaps.find(([kind, first, last, t = null, t2 = null]) => (time ? t !== null && t <= at && at <= t2 : first <= at && at <= last));
     step = time ? curve.loss.x[i] : Math.round(x);
-    rows.push([data.runs[curve.run].label, gap ? gap[0] : number(curve.loss.y[i]), modeColour(data.runs[curve.run].mode)]);
+    const value = number(curve.loss.y[i]) + (list[i] === at ? '' : ` (step ${curve.loss.x[i]})`);  // a curve is thinned: that of the nearest point
+    rows.push([data.runs[curve.run].label, gap ? gap[0] : value, modeColour(data.runs[curve.run].mode)]);
   });
   const most = 14;
   if (rows.length > most) rows.splice(most, rows.length, ['… ' + (rows.length - most) + ' more', '']);

@@ -187,6 +187,17 @@ TEST_F(UnitQuestions, ThePrintedTableSaysWhatDiffersAndEndsWithOne) {
   EXPECT_EQ(read["vectors"][0]["same"], true);
 }
 
+TEST_F(UnitQuestions, AnOpenQuestionIsNoFault) {
+  for (const UnitAnswer& a : ask(90, rule(MatrixUnit::hopper, Format::bf16)))
+    EXPECT_EQ(a.question->open, a.question->name[0] == 'Z' || a.question->name[0] == 'Q') << a.question->name;
+  SumRule included = rule(MatrixUnit::hopper, Format::bf16);
+  included.zeros = tensor_core::ZeroProducts::included;
+  const WithUnit unit(included);
+  std::ostringstream text;
+  profiler::print_unit_answers(*device_, 90, false, text);
+  EXPECT_THAT(text.str(), HasSubstr("Z      bf16     fp32 00000000 30800000 other"));
+}
+
 TEST_F(UnitQuestions, OldAndOtherDevicesAreRefused) {
   EXPECT_THROW(tensor_core::ask_unit(*device_, 70), UsageError);
   EXPECT_THROW(tensor_core::ask_unit(*make_cpu_device(), 90), UsageError);
