@@ -33,7 +33,7 @@ namespace ulpscope::cuda {
                : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                                                                              \
                : "r"(x.a[0]), "r"(x.a[1]), "r"(x.a[2]), "r"(x.a[3]), "r"(x.b[0]), "r"(x.b[1]))
 
-/// Sums in fp32. A combination that this generation has no instruction for leaves d as it is: unit_depth says which.
+/// Sums in fp32. What the code was compiled without an instruction for is NaN, which is no answer to any question.
 template <Format operands, int depth>
 ULPSCOPE_DEVICE void unit_multiply(const UnitOperands& x, float (&d)[4]) {
   if constexpr (operands == Format::fp16 && depth == 8) {
@@ -41,16 +41,25 @@ ULPSCOPE_DEVICE void unit_multiply(const UnitOperands& x, float (&d)[4]) {
     asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                  : "r"(x.a[0]), "r"(x.a[1]), "r"(x.b[0]));
+#else
+    for (float& sum : d) sum = __int_as_float(0x7fc00000);
 #endif
   } else {
+    [[maybe_unused]] constexpr bool fp8 = operands == Format::fp8_e4m3 || operands == Format::fp8_e5m2;
 #if __CUDA_ARCH__ >= 800
     if constexpr (operands == Format::fp16) ULPSCOPE_MMA_16("m16n8k16", "f32.f16.f16.f32");
     if constexpr (operands == Format::bf16) ULPSCOPE_MMA_16("m16n8k16", "f32.bf16.bf16.f32");
     if constexpr (operands == Format::tf32) ULPSCOPE_MMA_16("m16n8k8", "f32.tf32.tf32.f32");
+#else
+    if constexpr (!fp8)
+      for (float& sum : d) sum = __int_as_float(0x7fc00000);
 #endif
 #if __CUDA_ARCH__ >= 890 && (__CUDACC_VER_MAJOR__ > 12 || (__CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ >= 4))
     if constexpr (operands == Format::fp8_e4m3) ULPSCOPE_MMA_16("m16n8k32", "f32.e4m3.e4m3.f32");
     if constexpr (operands == Format::fp8_e5m2) ULPSCOPE_MMA_16("m16n8k32", "f32.e5m2.e5m2.f32");
+#else
+    if constexpr (fp8)
+      for (float& sum : d) sum = __int_as_float(0x7fc00000);
 #endif
   }
 }
@@ -64,12 +73,16 @@ ULPSCOPE_DEVICE void unit_multiply_fp16(const UnitOperands& x, std::uint32_t (&d
     asm volatile("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%0,%1}, {%2,%3}, {%4}, {%0,%1};"
                  : "+r"(d[0]), "+r"(d[1])
                  : "r"(x.a[0]), "r"(x.a[1]), "r"(x.b[0]));
+#else
+    d[0] = d[1] = 0x7e007e00u;
 #endif
   } else {
 #if __CUDA_ARCH__ >= 800
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0,%1}, {%2,%3,%4,%5}, {%6,%7}, {%0,%1};"
                  : "+r"(d[0]), "+r"(d[1])
                  : "r"(x.a[0]), "r"(x.a[1]), "r"(x.a[2]), "r"(x.a[3]), "r"(x.b[0]), "r"(x.b[1]));
+#else
+    d[0] = d[1] = 0x7e007e00u;
 #endif
   }
 }

@@ -17,6 +17,7 @@
 #include "profiler/experiment/load_data.h"
 #include "profiler/experiment/machine.h"
 #include "profiler/experiment/make_device.h"
+#include "profiler/experiment/run_record.h"
 #include "reports/analysis/time.h"
 #include "reports/export/fields.h"
 
@@ -59,6 +60,8 @@ void take_steps(std::vector<Row>& rows, const std::string& path, const Device& d
     if (mode.run.model != engine::name(experiment.model) || mode.run.batch != std::optional(experiment.train.batch))
       throw UsageError(fmt::format("--beside {}: it is a recording of {} with batch {}, not of {} with batch {}", path, mode.run.model, mode.run.batch.value_or(0),
                                    engine::name(experiment.model), experiment.train.batch));
+    if (mode.run.model_json != recorded_model(experiment) || mode.run.micro_batches != std::optional(experiment.train.micro_batches))
+      throw UsageError(fmt::format("--beside {}: it is a recording of a {} of other sizes ([model] or train.micro_batches differ)", path, mode.run.model));
     const auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.bare.mode == mode.run.mode; });
     if (row != rows.end() && mode.invalid.empty()) row->step = mode.device_step.known() ? mode.device_step : mode.step;
   }

@@ -99,6 +99,10 @@ void add_sampled_sums(reports::RunRecord& record, const std::string& text) {
   record.attributes_json = json_text(all);
 }
 
+std::string recorded_model(const Experiment& experiment) {
+  return json_text(with_tables(settings_json(experiment, "model"), "nodes", node_tables_toml(experiment)));
+}
+
 reports::RunRecord run_record(const Experiment& experiment, const RunInfo& run, const Device& device,
                               const engine::Dataset& dataset, const engine::StepPlan& plan) {
   const DeviceDescription& description = device.description();
@@ -109,7 +113,7 @@ reports::RunRecord run_record(const Experiment& experiment, const RunInfo& run, 
   record.device = description.name;
   record.device_kind = description.kind == DeviceKind::cpu ? "cpu" : "cuda";
   record.model = engine::name(experiment.model);
-  record.model_json = json_text(with_tables(settings_json(experiment, "model"), "nodes", node_tables_toml(experiment)));
+  record.model_json = recorded_model(experiment);
   record.data = fmt::format("{}", fmt::join(experiment.data.paths, ", "));
   if (record.data.empty()) record.data = dataset.describe();
   record.data_json = json_text({{"paths", experiment.data.paths},

@@ -119,7 +119,9 @@ TEST_F(StepProductsTest, TheCommandHoldsARunsStepsAgainstThem) {
                                      {{"--around", "lm_head", "--beside", in("r.ulp")}, "--beside goes with --products"},
                                      {{"--products", "--beside", in("none.ulp")}, "none.ulp"},
                                      {{"--products", "-o", in("p.csv")}, "the file is JSON"},
-                                     {{"--products", "--set", "train.batch=3", "--beside", in("r.ulp")}, "with batch 2, not of gpt with batch 3"}}) {
+                                     {{"--products", "--set", "train.batch=3", "--beside", in("r.ulp")}, "with batch 2, not of gpt with batch 3"},
+                                     {{"--products", "--set", "model.layers=2", "--beside", in("r.ulp")}, "a gpt of other sizes"},
+                                     {{"--products", "--set", "train.micro_batches=2", "--beside", in("r.ulp")}, "of other sizes"}}) {
     std::vector<std::string> arguments{"sweep", path};
     arguments.insert(arguments.end(), flags.begin(), flags.end());
     const Ended refused = program(arguments);
