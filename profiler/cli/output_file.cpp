@@ -1,5 +1,6 @@
 #include "profiler/cli/output_file.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -74,12 +75,37 @@ class DurableBuffer : public std::streambuf {
   std::string text_;
 };
 
-/// The place that a name stands for, in the end.
+/// The place that a name stands for, in the end: through links, also where nothing is there yet.
 fs::path target_of(const std::string& path) {
+  constexpr int most_links = 40;   // Linux's own limit
   std::error_code error;
-  const fs::path target = fs::is_symlink(path, error) ? fs::weakly_canonical(path, error) : fs::path(path);
-  return target.empty() ? fs::path(path) : target;
+  fs::path target = path;
+  for (int i = 0; i < most_links && fs::is_symlink(target, error); ++i) {
+    const fs::path next = fs::read_symlink(target, error);
+    if (error || next.empty()) break;
+    target = next.is_absolute() ? next : target.parent_path() / next;
+  }
+  return target;
 }
+
+/// A named pipe that nobody reads would be waited for without end.
+class PipeEnd {
+ public:
+  explicit PipeEnd(const std::string& path) {
+    std::error_code error;
+    if (!fs::is_fifo(path, error)) return;
+    file_ = open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (file_ < 0) throw UsageError(fmt::format("cannot write {}: {}", path, errno == ENXIO ? "it is a pipe that nobody reads" : std::strerror(errno)));
+  }
+  ~PipeEnd() {
+    if (file_ >= 0) close(file_);
+  }
+  PipeEnd(const PipeEnd&) = delete;
+  PipeEnd& operator=(const PipeEnd&) = delete;
+
+ private:
+  int file_ = -1;
+};
 
 }  // namespace
 
@@ -115,6 +141,7 @@ void write_output_file(const std::string& path, std::string_view text) {
 
 void write_output_file(const std::string& path, const std::function<void(std::ostream&)>& write, const std::function<void()>& between) {
   if (is_special(path)) {
+    const PipeEnd held(path);   // while it is held, opening it once more does not wait
     std::ofstream out(path, std::ios::binary);
     if (!out) throw UsageError(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
     write(out);

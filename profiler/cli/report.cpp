@@ -78,7 +78,7 @@ void check(const ReportArguments& arguments, const std::vector<bool>& given, boo
     if (forms()[i].check != nullptr) forms()[i].check();
     check_output_file(path, arguments.force, arguments.paths, forms()[i].flag);
     for (std::size_t other = 0; other < i; ++other)
-      if (given[other] && arguments.outputs[other] == path) throw UsageError(fmt::format("{} and {} name the same file: {}", forms()[other].flag, forms()[i].flag, path));
+      if (given[other] && std::filesystem::path(arguments.outputs[other]).lexically_normal() == std::filesystem::path(path).lexically_normal()) throw UsageError(fmt::format("{} and {} name the same file: {}", forms()[other].flag, forms()[i].flag, path));
   }
   if (csv) check_csv_folder(arguments.csv, arguments.force, arguments.paths, arguments.outputs);
 }

@@ -42,6 +42,9 @@ void check_csv_folder(const std::string& folder, bool force, const std::vector<s
   const fs::path place = nearest(folder);
   if (!fs::is_directory(place, error)) throw UsageError(fmt::format("--csv {}: {} is no folder: give the name of a folder", folder, place.string()));
   if (access(place.c_str(), W_OK | X_OK) != 0) throw UsageError(fmt::format("--csv {}: cannot write {}: {}", folder, place.string(), std::strerror(errno)));
+  for (const std::string& other : others)
+    for (fs::path above = fs::absolute(fs::path(folder) / "", error).lexically_normal().parent_path(); !other.empty() && above != above.root_path(); above = above.parent_path())
+      if (above == fs::absolute(other, error).lexically_normal()) throw UsageError(fmt::format("--csv {}: {} is named for another form's file", folder, other));
   const bool there = fs::is_directory(folder, error);
   for (const std::string& file : files_of(folder)) {
     if (there) check_output_file(file, force, read, "--csv");

@@ -56,6 +56,17 @@ void refute_for_skips(const Trial& trial, Judgement& judgement) {
                               trial.first_skipped.value_or(0) + 1);
 }
 
+/// What a candidate has to end. A loss scale is one for the whole model: which of its gradients overflows is not what it is about.
+std::vector<Fault> targets_of(const Candidate& candidate, const std::vector<Fault>& faults) {
+  std::vector<Fault> targets = candidate.targets;
+  if (candidate.kind == "scale" || candidate.kind == "scaler")
+    for (const Fault& fault : faults)
+      if (fault.kind == reports::Kind::gradient_too_large_for_scale &&
+          std::any_of(candidate.targets.begin(), candidate.targets.end(), [&](const Fault& f) { return f.kind == fault.kind; }))
+        add_faults(targets, {fault});
+  return targets;
+}
+
 }  // namespace
 
 std::optional<std::int64_t> last_shown(const std::vector<reports::StepRecord>& steps) {
@@ -163,7 +174,7 @@ Tried Session::try_one(const Candidate& candidate) {
     tell(candidate.change);
     try {
       if (const std::optional<Trial> trial = attempt(candidate.apply, keeps_state(candidate.kind), candidate.whole)) {
-        Judgement judgement = judge(candidate.targets, faults(), trial->diagnosis);
+        Judgement judgement = judge(targets_of(candidate, faults()), faults(), trial->diagnosis);
         if (candidate.no_skips && judgement.status == MendStatus::verified && trial->skipped > 0) refute_for_skips(*trial, judgement);
         record.status = judgement.status;
         record.how_run = how_run(*trial, 1);

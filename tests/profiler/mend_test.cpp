@@ -194,7 +194,7 @@ TEST_F(MendTest, ATrialGoesOnToTheLastSkip) {
     if (t.record.status == MendStatus::not_tried) continue;
     EXPECT_THAT(t.record.how_run, HasSubstr("steps 1 to 60 of 60")) << told(run);
     const bool lower_start = t.record.change.find("32768") != std::string::npos;
-    EXPECT_FALSE(lower_start && t.record.status == MendStatus::verified && t.remains.empty()) << told(run);
+    EXPECT_FALSE(lower_start && t.record.status == MendStatus::verified) << told(run);
   }
 }
 

@@ -1,5 +1,6 @@
 // ulpscope report, as it is typed.
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -43,6 +44,27 @@ TEST_F(ReportCommand, WhatIsNoRunFileIsSaidInALineAndNothingIsWritten) {
   refused(ulpscope({"report", "--html", in("x.html")}), "RUN");
   refused(ulpscope({"report", in("a.ulp"), "--htm", in("x.html")}), "--html");
   EXPECT_FALSE(std::filesystem::exists(in("x.html")));
+}
+
+TEST_F(ReportCommand, TwoFormsDoNotShareAPlace) {
+  refused(ulpscope({"report", in("a.ulp"), "--md", in("x"), "--json", in("./x")}), "the same file");
+  refused(ulpscope({"report", in("a.ulp"), "--md", in("x"), "--csv", in("x")}), "named for another form");
+  refused(ulpscope({"report", in("a.ulp"), "--md", in("x"), "--csv", in("x/tables/")}), "named for another form");
+  EXPECT_FALSE(std::filesystem::exists(in("x"))) << "nothing was begun";
+  EXPECT_EQ(ulpscope({"report", in("a.ulp"), "--md", in("y"), "--csv", in("yy")}).code, exit_ok);
+}
+
+TEST_F(ReportCommand, ALinkIsFollowedToWhereNothingIsYet) {
+  std::filesystem::create_directory(in("there"));
+  std::filesystem::create_symlink("there/real.json", in("link.json"));
+  EXPECT_EQ(ulpscope({"report", in("a.ulp"), "--json", in("link.json")}).code, exit_ok);
+  EXPECT_TRUE(std::filesystem::is_symlink(in("link.json")));
+  EXPECT_TRUE(std::filesystem::is_regular_file(in("there/real.json")));
+}
+
+TEST_F(ReportCommand, APipeThatNobodyReadsIsNotWaitedFor) {
+  ASSERT_EQ(mkfifo(in("pipe").c_str(), 0600), 0);
+  refused(ulpscope({"report", in("a.ulp"), "--md", in("pipe")}), "a pipe that nobody reads");
 }
 
 }  // namespace
