@@ -7,6 +7,7 @@
 #include "profiler/cli/program.h"
 #include "profiler/cli/text.h"
 #include "reports/run_file/writer.h"
+#include "tests/profiler/support/answer.h"
 #include "tests/profiler/tiny_experiment.h"
 #include "tests/reports/time_forged.h"
 
@@ -21,15 +22,6 @@ using ::testing::StartsWith;
 
 class AdviseCommand : public TinyExperiment {
  protected:
-  struct Answer {
-    int code = 0;
-    std::string out, err;
-  };
-  static Answer ulpscope(std::vector<std::string> arguments) {
-    std::ostringstream out, err;
-    const int code = run_program(std::move(arguments), out, err);
-    return {code, out.str(), err.str()};
-  }
   std::string run(const std::string& name, std::vector<std::string> more = {}) const {
     std::vector<std::string> arguments{"run", in("tiny.toml"), "-o", in(name)};
     arguments.insert(arguments.end(), more.begin(), more.end());

@@ -13,16 +13,12 @@
 
 #include "profiler/cli/program.h"
 #include "reports/run_file/reader.h"
+#include "tests/profiler/support/answer.h"
 
 namespace ulpscope::profiler {
 
 class ImportFixture : public ::testing::Test {
  protected:
-  struct Answer {
-    int code = 0;
-    std::string out, err;
-  };
-
   void SetUp() override {
     folder_ = testing::TempDir() + "ulpscope_import_" + testing::UnitTest::GetInstance()->current_test_info()->name() + "_" + std::to_string(::getpid());
     std::filesystem::create_directories(folder_);
@@ -49,11 +45,6 @@ class ImportFixture : public ::testing::Test {
     std::ostringstream text;
     text << std::ifstream(path, std::ios::binary).rdbuf();
     return text.str();
-  }
-  static Answer ulpscope(std::vector<std::string> arguments) {
-    std::ostringstream out, err;
-    const int code = run_program(std::move(arguments), out, err);
-    return {code, out.str(), err.str()};
   }
   /// import FILE -o run.ulp, and what was asked for besides.
   Answer import(const std::string& path, std::vector<std::string> more = {}) const {

@@ -11,6 +11,7 @@
 #include "profiler/cli/program.h"
 #include "profiler/experiment/past.h"
 #include "profiler/experiment/runner.h"
+#include "tests/profiler/support/answer.h"
 #include "tests/profiler/tiny_experiment.h"
 
 namespace ulpscope::profiler {
@@ -18,19 +19,6 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-struct Answer {
-  int code = 0;
-  std::string out, err;
-};
-Answer ulpscope(std::vector<std::string> arguments) {
-  std::ostringstream out, err;
-  Answer answer;
-  answer.code = run_program(std::move(arguments), out, err);
-  answer.out = out.str();
-  answer.err = err.str();
-  return answer;
-}
 
 /// The first line in which two recordings differ; empty: none.
 std::string difference(const std::vector<std::string>& a, const std::vector<std::string>& b) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "profiler/cli/program.h"
+#include "tests/profiler/support/answer.h"
 #include "tests/reports/made_up_runs.h"
 #include "tests/reports/scratch.h"
 
@@ -16,15 +17,6 @@ namespace ulpscope::profiler {
 
 class ReportFixture : public reports::Scratch {
  protected:
-  struct Answer {
-    int code = 0;
-    std::string out, err;
-  };
-  static Answer ulpscope(std::vector<std::string> arguments) {
-    std::ostringstream out, err;
-    const int code = run_program(std::move(arguments), out, err);
-    return {code, out.str(), err.str()};
-  }
   void SetUp() override { reports::make_run_file(in("a.ulp"), {reports::made_up("fp32", 0, 2.0), reports::made_up("bf16", 0, 2.0)}); }
   /// One line that says what is wrong.
   static void refused(const Answer& answer, const std::string& words) {
