@@ -40,7 +40,7 @@ std::string where(const Cause& cause) {
 std::string operand_text(const Operand& o) {
   std::string text = fmt::format("{} {}", o.tensor, o.format);
   if (!o.observed) return text + " (not observed)";
-  if (o.greatest_magnitude) text += fmt::format(" up to {}", magnitude(*o.greatest_magnitude));
+  if (o.greatest_magnitude) text += fmt::format(" up to {} in magnitude", magnitude(*o.greatest_magnitude));
   if (o.not_finite.value_or(0) > 0) text += fmt::format(", {} of {} not finite", *o.not_finite, o.elements.value_or(0));
   return text;
 }
@@ -109,7 +109,7 @@ void room_table(const RunDiagnosis& run, std::ostream& out) {
 void watch_lines(const RunDiagnosis& run, std::ostream& out) {
   std::string label = "watch";
   for (const Watched& w : run.watch) {
-    std::string text = fmt::format("{} {}: up to {}, {:.2f} bits below the limit [counted]", w.tensor, w.format,
+    std::string text = fmt::format("{} {}: up to {} in magnitude, {:.2f} bits below the limit [counted]", w.tensor, w.format,
                                    magnitude(w.greatest_magnitude.value_or(NAN)), w.room.value_or(NAN));
     if (w.leaves)
       text += fmt::format("; grows by {:.3g} bits a step, leaves the range at about step {} [projected]",

@@ -254,7 +254,7 @@ TEST_F(DiagnosisZerosTest, AScaledLossThatNobodyReadsIsANote) {
   run.observe(0, {{"scale_loss", {.elements = 1, .greatest = 254976.0, .overflowed = 1}}});
   const RunDiagnosis d = of(run);
   EXPECT_EQ(d.outcome, Outcome::healthy) << d.verdict;
-  EXPECT_TRUE(says(what(d, Kind::gradient_too_large_for_scale), "nothing reads that number"));
+  EXPECT_TRUE(says(what(d, Kind::gradient_too_large_for_scale), "no gradient is computed from that number"));
 }
 
 TEST_F(DiagnosisZerosTest, ASumOfSquaresThatIsTooLongIsNotOneSquareThatIsTooLarge) {

@@ -140,7 +140,7 @@ void add_counts(const Suspect& s, Cause& cause) {
 }
 
 constexpr std::array families{source_cause,    empty_cause, mask_cause,  norm_cause,    reduction_cause,
-                              optimizer_cause, scale_cause, divisor_cause, range_cause};
+                              optimizer_cause, scale_cause, domain_cause, divisor_cause, range_cause};
 
 }  // namespace
 

@@ -39,8 +39,12 @@ Known reduction_cause(const Suspect& suspect, Cause& cause);  // causes_reductio
 Known norm_cause(const Suspect& suspect, Cause& cause);       // causes_norm.cpp
 Known optimizer_cause(const Suspect& suspect, Cause& cause);  // causes_optimizer.cpp
 Known scale_cause(const Suspect& suspect, Cause& cause);      // causes_scale.cpp
+Known domain_cause(const Suspect& suspect, Cause& cause);     // causes_domain.cpp
 Known divisor_cause(const Suspect& suspect, Cause& cause);    // causes_range.cpp
 Known range_cause(const Suspect& suspect, Cause& cause);      // causes_range.cpp
+
+/// Of a zero: that it is a variance computed as E[x^2] - E[x]^2, and what rounding does to that. Nothing if it is another number.
+void tell_cancelled(const Suspect& suspect, TensorId zero, Cause& cause);  // causes_domain.cpp
 
 /// Of rows that several masks leave without a score: how many are one mask's, where what the others can have done leaves no doubt.
 void tell_mask_rows_apart(std::vector<Cause>& causes);  // causes_mask.cpp

@@ -56,7 +56,7 @@ std::string beyond_fp32(const Suspect& s, Cause& cause) {
     if (const Stat* stat = s.input(i); stat != nullptr && stat->greatest > 0.0)
       reads += fmt::format("{}{}", reads.empty() ? "" : " and ", amount(stat->greatest));
   cause.facts.push_back(fact("beyond_fp32", "beyond fp32", "no format here has a wider range"));
-  return fmt::format("more than fp32 holds{}", reads.empty() ? "" : ", from inputs up to " + reads);
+  return fmt::format("more than fp32 holds{}", reads.empty() ? "" : ", from inputs up to " + reads + " in magnitude");
 }
 
 /// Whether inputs of this size can make a result that fp32 does not hold. If they cannot, size is not what made it
@@ -93,7 +93,7 @@ void forward(const Suspect& s, Cause& cause) {
   if (source != nullptr && !source->node && !weight)
     cause.what += fmt::format("; {} comes in that large", source->name);
   if (node.record.operation == "add" && s.input(0) != nullptr && s.input(1) != nullptr)
-    cause.what += fmt::format("; operands {} and {}: each fits, their sum does not", amount(s.input(0)->greatest),
+    cause.what += fmt::format("; operands of {} and {} in magnitude: each fits, their sum does not", amount(s.input(0)->greatest),
                               amount(s.input(1)->greatest));
   if (s.evidence.scales()) cause.what += ". The loss scale has no part in it: lowering it cannot help";
   add_sudden_data(s, cause);
@@ -200,21 +200,23 @@ Known divisor_cause(const Suspect& s, Cause& cause) {
   const std::string doing = divides ? "divides by zero"
                             : root  ? "divides by a root that is zero"
                                     : "takes the logarithm of zero";
+  cause.facts.push_back(fact("met_by", "met by", s.node().record.name));
   cause.facts.push_back(fact("zeros", "zeros in " + of, static_cast<double>(divisor->stored_zero()),
                              fmt::format("{} of {}", divisor->stored_zero(), divisor->elements)));
   if (const std::string constant = flushed_constant(s, *s.node().inputs[place], 6); !constant.empty()) {
     cause.kind = Kind::epsilon_vanished;
     cause.what = fmt::format("{} {}: the epsilon {} is 0 in its format", s.node().record.name, doing, constant);
+  } else if (const PlanNode* flusher = flushed_by(s, *s.node().inputs[place]); flusher != nullptr) {
+    below_range(s, *flusher, doing, cause);
   } else if (divisor->flushed > 0) {
     cause.kind = Kind::activation_below_range;
     cause.what = fmt::format("{} {}: {} of {} were rounded to zero in {}", s.node().record.name, doing,
                              divisor->flushed, counted(divisor->elements, "element"), of);
-  } else if (const PlanNode* flusher = flushed_by(s, *s.node().inputs[place]); flusher != nullptr) {
-    below_range(s, *flusher, doing, cause);
   } else {
     cause.kind = Kind::zero_divisor;
     cause.what = fmt::format("{} {}: {} of {} of {} {} 0", s.node().record.name, doing, divisor->stored_zero(),
                              counted(divisor->elements, "element"), of, divisor->stored_zero() == 1 ? "is" : "are");
+    tell_cancelled(s, *s.node().inputs[place], cause);
     if (s.evidence.scales() && s.node().record.phase == Phase::backward)
       cause.what += ". The loss scale has no part in it: lowering it cannot help";
   }

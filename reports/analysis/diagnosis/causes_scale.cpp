@@ -42,13 +42,24 @@ Known scale_cause(const Suspect& s, Cause& cause) {
   }
   if (s.root.stat->nan > 0) return Known::no;
   cause.kind = Kind::gradient_too_large_for_scale;
-  cause.what = fmt::format("the loss times the loss scale does not fit {}: {} x {}", name(s.output_format()),
-                           loss != nullptr ? amount(loss->greatest) : "loss", scale_amount(scale));
-  // The gradient of the loss is 1, so that the scale itself is what has to fit.
-  if (s.node().record.phase == Phase::backward && loss != nullptr)
-    cause.facts.push_back(fact("unscaled_gradient", "unscaled", loss->greatest, amount(loss->greatest), Provenance::computed));
+  const double read = loss != nullptr ? loss->greatest : NAN;
+  const std::string held = std::isfinite(read) ? ": " + held_against_limit(read * scale, s.output_format()) : "";
+  if (s.node().record.phase == Phase::backward) {
+    // The derivative of the loss by itself is 1, so that the scale alone is what has to fit.
+    cause.what = read == 1.0 || loss == nullptr
+                     ? fmt::format("the backward pass begins with the gradient of the scaled loss, which is the loss scale itself, {}: it does not fit {}{}",
+                                   scale_amount(scale), name(s.output_format()), loss == nullptr ? "" : held)
+                     : fmt::format("the backward pass begins with {} times the loss scale {}: that does not fit {}{}", amount(read), scale_amount(scale),
+                                   name(s.output_format()), held);
+    if (loss != nullptr)
+      cause.facts.push_back(fact("unscaled_gradient", "unscaled", loss->greatest, amount(loss->greatest), Provenance::computed));
+  } else {
+    cause.what = fmt::format("the loss ({}) times the loss scale ({}) does not fit {}{}", loss != nullptr ? amount(read) : "not observed", scale_amount(scale),
+                             name(s.output_format()), held);
+  }
   if (!s.chain.gradient)
-    cause.what += "; nothing reads that number: the backward pass begins with the scale itself";
+    cause.what += s.node().record.phase == Phase::backward ? "; no gradient of a weight becomes infinite or NaN by it"
+                                                           : "; no gradient is computed from that number: the backward pass begins with the scale itself";
   cause.facts.push_back(fact("loss_scale", "loss scale", scale, scale_amount(scale)));
   return Known::yes;
 }

@@ -47,9 +47,48 @@ bool follows(const Root& root, bool forward_reached, bool backward_seen) {
   return forward_reached || backward_seen;
 }
 
+constexpr int way_back = 4;  ///< operations between what swallowed an infinity and the next fault
+
+/// Whether the node reads what one of these operations made, within a few operations of the forward pass.
+bool reads_what(const PlanView& plan, const PlanNode& node, const std::vector<const PlanNode*>& makers, int depth = way_back) {
+  for (const auto& input : node.inputs) {
+    const PlanNode* made_by = input ? plan.producer(*input) : nullptr;
+    if (made_by == nullptr || made_by->record.phase != Phase::forward) continue;
+    if (std::find(makers.begin(), makers.end(), made_by) != makers.end()) return true;
+    if (depth > 0 && !is_product(*made_by) && reads_what(plan, *made_by, makers, depth - 1)) return true;
+  }
+  return false;
+}
+
+/// A fault of the forward pass whose infinities were swallowed: its cause is causes[index].
+struct Swallowed {
+  std::size_t index = 0;
+  std::vector<const PlanNode*> in{};
+};
+
+/// A zero (or another number) that an infinity became further up is met here: the fault is that of the infinity, and is told there. True if
+/// it was.
+bool told_by_earlier(const Evidence& e, const Suspect& later, const Cause& cause, const std::vector<Swallowed>& earlier, std::vector<Cause>& causes) {
+  const bool meets = cause.kind == Kind::zero_divisor || cause.kind == Kind::outside_domain;
+  if (!meets || later.root.node == nullptr || later.root.how != Root::How::arithmetic) return false;
+  const auto found = std::find_if(earlier.begin(), earlier.end(), [&](const Swallowed& s) { return reads_what(e.plan(), later.node(), s.in); });
+  if (found == earlier.end()) return false;
+  Cause& first = causes[found->index];
+  const bool again = std::any_of(first.facts.begin(), first.facts.end(), [&](const Fact& f) { return f.key == "then" && f.text.starts_with(cause.node + " "); });
+  if (again) return true;
+  first.gravity = std::min(first.gravity, cause.gravity);
+  first.what += fmt::format("; {} makes finite numbers of what is not finite, and {} ({}, {}) fails on them", found->in.front()->record.name, cause.node, cause.operation, cause.phase);
+  first.facts.push_back(fact("then", "then", fmt::format("{} ({}, {}): {}", cause.node, cause.operation, cause.phase, cause.what), Provenance::inferred));
+  first.chain.push_back(found->in.front()->record.name);
+  first.chain.insert(first.chain.end(), cause.chain.begin(), cause.chain.end());
+  first.reaches = cause.reaches;
+  return true;
+}
+
 void causes_of_step(const Evidence& e, const StepStory& story, const ObservedStep& step, std::vector<Cause>& causes) {
   bool forward_reached = false, backward_seen = false;
   std::size_t told = 0;
+  std::vector<Swallowed> swallowed;
   for (const Root& root : find_roots(e, step)) {
     if (told >= most_roots) break;
     const bool follow_up = follows(root, forward_reached, backward_seen);
@@ -65,14 +104,16 @@ void causes_of_step(const Evidence& e, const StepStory& story, const ObservedSte
     if (cause->reaches.empty() && !cause->chain.empty())
       cause->reaches = fmt::format("no further than {}", cause->chain.back());
     ++told;
-    if (consequence(*cause, causes)) continue;
+    if (consequence(*cause, causes) || told_by_earlier(e, suspect, *cause, swallowed, causes)) continue;
     const auto alike = std::find_if(causes.begin(), causes.end(), [&](const Cause& c) {
       if (c.kind == Kind::scale_unbounded && cause->kind == c.kind) return !same_fault(c, *cause);
       return told_once(*cause) && c.kind == cause->kind && c.phase == cause->phase && !same_fault(c, *cause);
     });
     const auto known =
         std::find_if(causes.begin(), causes.end(), [&](const Cause& c) { return same_fault(c, *cause); });
-    if (known == causes.end() && alike != causes.end()) {
+    const bool merged = known == causes.end() && alike != causes.end();
+    const auto at = static_cast<std::size_t>(known - causes.begin());   // where it is from now on, unless it was merged
+    if (merged) {
       const bool same_step = alike->step == cause->step;
       const bool says_more = same_step && alike->kind == Kind::scale_unbounded && alike->phase == "forward";
       if (says_more) *alike = std::move(*cause);
@@ -83,6 +124,8 @@ void causes_of_step(const Evidence& e, const StepStory& story, const ObservedSte
       ++known->steps_seen;
       known->gravity = std::min(known->gravity, cause->gravity);  // the graver
     }
+    if (forward && root.node != nullptr && !merged && !chain.swallowed_in.empty() && !chain.loss && !chain.gradient)
+      swallowed.push_back({at, chain.swallowed_in});
   }
 }
 
@@ -120,6 +163,7 @@ void add_unknown(const Evidence& e, const StepStory& story, std::vector<Cause>& 
       : looked             ? "; in the step as it was observed no operation stands out"
                            : fmt::format("; {} observed, so where it begins is not known",
                              cause.step ? fmt::format("step {} was not", shown(*cause.step)) : "the steps were not");
+  add_rate(e, cause);
   causes.push_back(std::move(cause));
 }
 

@@ -114,6 +114,14 @@ bool divides_by(const PlanNode& node, TensorId tensor) {
          node.inputs[divisor] == tensor;
 }
 
+/// All that a forward operation makes was observed and is finite.
+bool swallows(const ObservedStep& step, const PlanNode& node, std::int64_t micro_batch) {
+  return node.record.phase == Phase::forward && !node.outputs.empty() && std::all_of(node.outputs.begin(), node.outputs.end(), [&](TensorId output) {
+    const Stat* stat = step.stat(output, micro_batch);
+    return stat != nullptr && stat->bad() == 0;
+  });
+}
+
 }  // namespace
 
 Chain follow(const Evidence& evidence, const ObservedStep& step, const Root& root) {
@@ -145,6 +153,7 @@ Chain follow(const Evidence& evidence, const ObservedStep& step, const Root& roo
       const Stat* stat = step.stat(output, root.micro_batch);
       if (stat == nullptr || stat->bad() > 0) visit(output, std::nullopt);
     }
+  if (root.node != nullptr && root.how == Root::How::inner && swallows(step, *root.node, root.micro_batch)) chain.swallowed_in.push_back(root.node);
   TensorId last = root.tensor;
   while (!open.empty()) {
     const TensorId id = open.front();
@@ -153,6 +162,7 @@ Chain follow(const Evidence& evidence, const ObservedStep& step, const Root& roo
     for (const std::size_t reader : plan.readers(id)) {
       const PlanNode& node = plan.nodes()[reader];
       if (ineffective(evidence, step, node)) continue;
+      if (swallows(step, node, root.micro_batch)) chain.swallowed_in.push_back(&node);
       if (chain.zeroed_in == nullptr && divides_by(node, id) && plan.feeds_loss(node)) {
         const Stat* result = step.stat(node.outputs.front(), root.micro_batch);
         if (result != nullptr && result->bad() == 0 && result->stored_zero() > 0) {

@@ -38,6 +38,8 @@ struct Chain {
   /// Divides finite numbers by what is infinite, and makes exact zeros of them: the first such operation before the loss.
   const PlanNode* zeroed_in = nullptr;
   std::int64_t zeroed = 0;  ///< of its results
+  /// Forward operations that read what is not finite and make finite numbers of it: a share of 0, a bound, a saturated 1.
+  std::vector<const PlanNode*> swallowed_in{};
   std::string reaches() const;
 };
 /// Follows values that are not finite from the root (through what was not observed, which is said in the name).

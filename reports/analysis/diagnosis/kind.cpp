@@ -39,7 +39,8 @@ const std::vector<KindInfo>& diagnosis_kinds() {
       {Kind::exact_zero_loss, "exact_zero_loss", "the loss is exactly 0"},
       {Kind::no_master_weights, "no_master_weights", "weights are kept in 16 bits alone: not mixed precision"},
       {Kind::device_fault, "device_fault", "the same step computed again gives other bits"},
-      {Kind::unknown, "unknown", "what is recorded does not tell the cause"}};
+      {Kind::unknown, "unknown", "what is recorded does not tell the cause"},
+      {Kind::outside_domain, "outside_domain", "the root or the logarithm of a negative number: NaN from finite inputs"}};
   return kinds;
 }
 

@@ -42,6 +42,7 @@ enum class Kind : std::uint8_t {
   no_master_weights,
   device_fault,
   unknown,
+  outside_domain,
 };
 
 struct KindInfo {

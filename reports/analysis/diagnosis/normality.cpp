@@ -167,7 +167,11 @@ std::vector<std::string> skip_sentences(const StepStory& story) {
     std::string text =
         fmt::format("search for the loss scale {}{}: {} skipped{}", scale_amount(story.scale_first.value_or(1.0)),
                     settled(story), counted(story.leading, "step"), over ? "" : " so far");
-    if (story.due)
+    if (story.due && *story.due == 0 && !exact)
+      text += fmt::format("; how many were due is not known: the greatest gradient that is known, {} [computed], fits at once, and what comes after the first "
+                          "overflow is not known",
+                          amount(*story.greatest_gradient));
+    else if (story.due)
       text += fmt::format(", {}{} due (greatest {}gradient {} [computed]: first k with {} x scale / 2^k < {}{})",
                           exact ? "" : "at least ", *story.due, exact ? "" : "known ", amount(*story.greatest_gradient),
                           amount(*story.greatest_gradient), amount(*story.gradient_limit),

@@ -127,9 +127,6 @@ Remedy capped_scale(const Evidence& e) {
                 "policy");
 }
 
-/// Nothing met the zeros: what was computed with them is finite.
-bool is_silent(const Cause& cause) { return cause.gravity != Gravity::fatal && cause.gravity != Gravity::normal; }
-
 void of_kind(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
   switch (cause.kind) {
     case Kind::activation_too_large:
@@ -296,30 +293,11 @@ void of_kind(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
       return;
     case Kind::zero_divisor:
     case Kind::activation_below_range:
-      if (const PlanNode* node = e.plan().node(cause.node); node != nullptr && node->inner && is_norm(*node))
-        sums_in_fp32(e, cause, "compute the squares and sums of", list);
-      return;
-      if (cause.operation == "cast") {  // a weight
-        list.push_back(keep_fp32(e, cause, "keep the operations that read this weight in fp32"));
-        if (cause.format == "fp16") list.push_back(use_bf16());
-        return;
-      }
-      if (cause.phase == "forward" && cause.kind == Kind::activation_below_range && is_silent(cause)) {
-        list.push_back(keep_fp32(e, cause));
-        if (cause.format == "fp16") list.push_back(use_bf16());
-        return;
-      }
-      if (cause.operation == "attention" || cause.operation == "cross_entropy") {
-        list.push_back(config(0, "leave out batches (or sequences) in which every position is ignored or masked", "",
-                              "PyTorch: skip the batch if (labels != -100).sum() == 0, or attention_mask.sum(1).min() == 0",
-                              "data"));
-        return;
-      }
-      list.push_back(config(0, "an epsilon beside the zero that its format holds", "",
-                            "PyTorch: x / (y + eps), log(x + eps), sqrt(x + eps), eps at least 6e-8 in fp16",
-                            "epsilon"));
-      if (cause.format != "fp32") list.push_back(keep_fp32(e, cause));
-      return;
+    case Kind::outside_domain: {
+      const PlanNode* node = e.plan().node(cause.node);
+      const bool sums = node != nullptr && node->inner && is_norm(*node);
+      return sums ? sums_in_fp32(e, cause, "compute the squares and sums of", list) : of_zeros(e, cause, list);
+    }
     case Kind::update_overflowed:
       master(cause, list);
       return;

@@ -105,7 +105,8 @@ Remedy config(int cost, std::string change, std::string key, std::string setting
 
 Remedy lower_rate(const Fact& rate) {
   return config(1, "look at the data of that step, and try a lower learning rate or a warm-up",
-                fmt::format("train.lr={:.3g}", 0.1 * rate.value.value_or(0.0)), "Hugging Face: learning_rate, warmup_steps",
+                fmt::format("train.lr={:.3g}", 0.1 * rate.value.value_or(0.0)), "Hugging Face: learning_rate, warmup_steps; PyTorch: lr of the optimizer, torch.optim.lr_scheduler.LinearLR; DeepSpeed: "
+                "\"optimizer\": {\"params\": {\"lr\": ...}}, \"scheduler\": {\"type\": \"WarmupLR\"}",
                 "lr");
 }
 

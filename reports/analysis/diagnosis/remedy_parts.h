@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "reports/analysis/diagnosis/diagnosis.h"
 #include "reports/analysis/diagnosis/evidence.h"
@@ -20,6 +21,8 @@ Remedy use_bf16();
 /// A scaler that moves its scale begins there; with another policy (or none) the scale is fixed.
 Remedy scale_to(const Evidence& evidence, double scale);
 Remedy lower_rate(const Fact& rate);
+/// Of a divisor or an argument that is zero, or negative where it must not be.
+void of_zeros(const Evidence& evidence, const Cause& cause, std::vector<Remedy>& list);   // remedy_zeros.cpp
 Remedy config(int cost, std::string change, std::string key, std::string settings, std::string mend);
 
 }  // namespace ulpscope::reports

@@ -61,6 +61,7 @@ void tell_run_away(const Evidence& e, Cause& cause) {
   const StepRecord* from = before_jump(e);
   if (from == nullptr) {
     cause.what += "; it rises step by step";
+    add_rate(e, cause);
     return;
   }
   const StepRecord* to = from + 1;
@@ -98,6 +99,16 @@ void tell_run_away(const Evidence& e, Cause& cause) {
   }
   if (e.observed_step(to->step) == nullptr && other.name.empty())
     cause.what += fmt::format("; step {} was not observed, so nothing more is known of it", shown(to->step));
+}
+
+void add_rate(const Evidence& e, Cause& cause) {
+  if (!injections(e).empty()) return;
+  // Of a step after which nothing moved, the rate has no part in what comes next.
+  Number rate;
+  for (const StepRecord& step : e.steps())
+    if ((!cause.step || step.step < *cause.step) && !step.skipped && step.learning_rate && *step.learning_rate > 0.0) rate = step.learning_rate;
+  if (!rate) return;
+  cause.facts.push_back(fact("learning_rate", "learning rate", *rate, fmt::format("{} in the last applied step before it; whether it has a part in this is not known", amount(*rate))));
 }
 
 void add_divergence(const Evidence& e, Cause& cause) {

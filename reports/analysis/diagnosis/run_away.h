@@ -10,6 +10,10 @@ namespace ulpscope::reports {
 /// experiment file sets a number, or the loss comes back, it is no damage.
 void tell_run_away(const Evidence& evidence, Cause& cause);
 
+/// To an end whose cause is not known: the learning rate of the last step that moved the weights before it, as something to try and not as
+/// the cause. Nothing if no step did, or the experiment file sets numbers.
+void add_rate(const Evidence& evidence, Cause& cause);
+
 /// To a fatal cause of the forward pass: that the loss had been growing for many steps before, and at which learning rate.
 void add_divergence(const Evidence& evidence, Cause& cause);
 

@@ -58,7 +58,9 @@ std::string healthy(const StepStory& story, const RunDiagnosis& run) {
 std::string untrained(const StepStory& story) {
   std::string text = fmt::format("nothing was trained so far: 0 of {} applied, all were skipped",
                                  counted(story.steps, "step"));
-  if (story.due && story.searching())
+  if (story.due && story.searching() && *story.due == 0 && !story.gradient_known)
+    text += ". How long the search for the loss scale takes is not known";
+  else if (story.due && story.searching())
     text += fmt::format(". The search for the loss scale takes {}{}", story.gradient_known ? "" : "at least ",
                         counted(*story.due, "skip"));
   return text;
