@@ -60,7 +60,12 @@ int main(int argc, char** argv) {
   const QCommandLineOption forceOption(QStringLiteral("force"), QStringLiteral("--export replaces a file that is there"));
   parser.addOption(forceOption);
   parser.addPositionalArgument(QStringLiteral("RUN.ulp"), QStringLiteral("run files to open"), QStringLiteral("[RUN.ulp …]"));
-  parser.process(*application);
+  if (!parser.parse(application->arguments())) {
+    std::fprintf(stderr, "ulpscope-gui: %s; ulpscope-gui --help lists what there is\n", qPrintable(parser.errorText()));
+    return 2;
+  }
+  if (parser.isSet(QStringLiteral("help"))) parser.showHelp();
+  if (parser.isSet(QStringLiteral("version"))) parser.showVersion();
   if (parser.isSet(exportOption)) return exportReport(parser.value(exportOption), parser.positionalArguments(), parser.isSet(forceOption));
   const QString language = parser.isSet(languageOption) ? parser.value(languageOption) : chosenLanguage();
   if (!isLanguage(language)) {

@@ -98,7 +98,6 @@ class Chart : public QCustomPlot {
   virtual QString csv() const;
   /// Writes a file; the ending of the name chooses the form: png, pdf, csv (svg where this build can). False and a reason if not.
   bool save(const QString& fileName, QString* reason);
-  static bool canWriteSvg();
   void copyImage();
   void copyData();
 

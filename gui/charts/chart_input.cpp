@@ -2,10 +2,8 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QFileDialog>
-#include <QFileInfo>
 #include <QMenu>
 #include <QMimeData>
-#include <QSaveFile>
 #include <QToolTip>
 #include <cmath>
 
@@ -13,9 +11,6 @@
 #include "gui/charts/save_picture.h"
 #include "gui/models/text.h"
 #include "reports/export/numbers.h"
-#ifdef ULPSCOPE_HAVE_SVG
-#include <QSvgGenerator>
-#endif
 
 namespace ulpscope::gui {
 
@@ -122,46 +117,14 @@ QString Chart::csv() const {
   return text;
 }
 
-bool Chart::canWriteSvg() {
-#ifdef ULPSCOPE_HAVE_SVG
-  return true;
-#else
-  return false;
-#endif
-}
-
 bool Chart::save(const QString& fileName, QString* reason) {
-  const QString form = QFileInfo(fileName).suffix().toLower();
-  const auto refuse = [&](const QString& why) {
-    if (reason != nullptr) *reason = why;
-    return false;
-  };
-  const QString unwritable = tr("%1 could not be written").arg(fileName);
-  if (form == QLatin1String("png")) return savePng(fileName, 0, 0, 2.0) || refuse(unwritable);
-  if (form == QLatin1String("pdf")) return savePdf(fileName, width(), height()) || refuse(unwritable);
-  if (form == QLatin1String("csv")) {
-    QSaveFile file(fileName);
-    const QByteArray bytes = withoutMarks(csv()).toUtf8();
-    return (file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.commit()) || refuse(QStringLiteral("%1: %2").arg(unwritable, file.errorString()));
-  }
-#ifdef ULPSCOPE_HAVE_SVG
-  if (form == QLatin1String("svg")) {
-    QSaveFile file(fileName);
-    if (!file.open(QIODevice::WriteOnly)) return refuse(QStringLiteral("%1: %2").arg(unwritable, file.errorString()));
-    QSvgGenerator svg;
-    svg.setOutputDevice(&file);
-    svg.setSize(size());
-    svg.setViewBox(QRect(QPoint(0, 0), size()));
-    QCPPainter painter;
-    painter.begin(&svg);
+  const auto paint = [this](QPaintDevice& device) {
+    QCPPainter painter(&device);
     painter.setMode(QCPPainter::pmVectorized);
     painter.setMode(QCPPainter::pmNoCaching);
     toPainter(&painter, width(), height());
-    painter.end();
-    return file.commit() || refuse(unwritable);
-  }
-#endif
-  return refuse(canWriteSvg() ? tr("%1: a chart is saved as .png, .svg, .pdf or .csv").arg(fileName) : tr("%1: a chart is saved as .png, .pdf or .csv").arg(fileName));
+  };
+  return savePicture({size(), paint, [this] { return csv(); }}, fileName, reason);
 }
 
 void Chart::askWhereAndSave() {

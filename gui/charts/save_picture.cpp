@@ -21,6 +21,41 @@ struct SavedPicture {
   Q_DECLARE_TR_FUNCTIONS(SavedPicture)
 };
 
+/// Of forms that know inches: letters and lines have the sizes that they have in a window.
+constexpr int dotsPerInch = 96;
+
+void drawPng(const Picture& picture, QBuffer& out) {
+  constexpr int twice = 2;
+  QImage image(picture.size * twice, QImage::Format_ARGB32_Premultiplied);
+  image.setDevicePixelRatio(twice);
+  image.fill(Qt::transparent);
+  picture.paint(image);
+  image.save(&out, "PNG");
+}
+
+void drawPdf(const Picture& picture, QBuffer& out) {
+  constexpr double pointsPerInch = 72.0;
+  QPdfWriter writer(&out);
+  writer.setCreator(QStringLiteral("ulpscope-gui"));
+  writer.setResolution(dotsPerInch);
+  writer.setPageSize(QPageSize(QSizeF(picture.size) * pointsPerInch / dotsPerInch, QPageSize::Point, {}, QPageSize::ExactMatch));
+  writer.setPageMargins(QMarginsF(0, 0, 0, 0));
+  picture.paint(writer);
+}
+
+#ifdef ULPSCOPE_HAVE_SVG
+void drawSvg(const Picture& picture, QBuffer& out) {
+  QSvgGenerator svg;
+  svg.setOutputDevice(&out);
+  svg.setResolution(dotsPerInch);
+  svg.setSize(picture.size);
+  svg.setViewBox(QRect(QPoint(0, 0), picture.size));
+  picture.paint(svg);
+}
+#endif
+
+}  // namespace
+
 bool canWriteSvg() {
 #ifdef ULPSCOPE_HAVE_SVG
   return true;
@@ -28,41 +63,6 @@ bool canWriteSvg() {
   return false;
 #endif
 }
-
-void drawPng(const Picture& picture, QBuffer& out) {
-  constexpr int twice = 2;
-  QImage image(picture.size * twice, QImage::Format_ARGB32_Premultiplied);
-  image.setDevicePixelRatio(twice);
-  image.fill(Qt::transparent);
-  QPainter painter(&image);
-  picture.paint(painter);
-  painter.end();
-  image.save(&out, "PNG");
-}
-
-void drawPdf(const Picture& picture, QBuffer& out) {
-  constexpr double dotsPerInch = 96.0, pointsPerInch = 72.0;
-  QPdfWriter writer(&out);
-  writer.setCreator(QStringLiteral("ulpscope-gui"));
-  writer.setResolution(static_cast<int>(dotsPerInch));
-  writer.setPageSize(QPageSize(QSizeF(picture.size) * pointsPerInch / dotsPerInch, QPageSize::Point, {}, QPageSize::ExactMatch));
-  writer.setPageMargins(QMarginsF(0, 0, 0, 0));
-  QPainter painter(&writer);
-  picture.paint(painter);
-}
-
-#ifdef ULPSCOPE_HAVE_SVG
-void drawSvg(const Picture& picture, QBuffer& out) {
-  QSvgGenerator svg;
-  svg.setOutputDevice(&out);
-  svg.setSize(picture.size);
-  svg.setViewBox(QRect(QPoint(0, 0), picture.size));
-  QPainter painter(&svg);
-  picture.paint(painter);
-}
-#endif
-
-}  // namespace
 
 QString csvField(const QString& text) { return QString::fromStdString(reports::csv_quoted(withoutMarks(text).toStdString())); }
 
@@ -76,7 +76,7 @@ bool savePicture(const Picture& picture, const QString& fileName, QString* reaso
   bytes.open(QIODevice::WriteOnly);
   if (form == QLatin1String("png")) drawPng(picture, bytes);
   else if (form == QLatin1String("pdf")) drawPdf(picture, bytes);
-  else if (form == QLatin1String("csv")) bytes.write(picture.csv().toUtf8());
+  else if (form == QLatin1String("csv")) bytes.write(withoutMarks(picture.csv()).toUtf8());
 #ifdef ULPSCOPE_HAVE_SVG
   else if (form == QLatin1String("svg")) drawSvg(picture, bytes);
 #endif

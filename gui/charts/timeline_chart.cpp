@@ -4,6 +4,7 @@
 #include <QClipboard>
 #include <QFontMetricsF>
 #include <QPaintEvent>
+#include <QPainter>
 #include <QScrollBar>
 #include <algorithm>
 #include <cmath>
@@ -55,8 +56,8 @@ void TimelineChart::setTimeline(TimelinePointer timeline, bool keep) {
   m_search = {};
   m_node = -1;
   m_step = -1;
-  if (!zoomed) {
-    m_history.clear();
+  if (!zoomed) m_history.clear();
+  if (!keep) {
     m_selected.reset();
     m_range.reset();
   }
@@ -250,7 +251,11 @@ Picture TimelineChart::picture() const {
   const double rows = m_timeline ? static_cast<double>(m_timeline->rows.size()) : 0.0;
   const int needed = static_cast<int>(std::ceil(g.rulerHeight + rows * g.rowHeight)) + 1;
   const QSize size(std::max(400, viewport()->width()), std::max(m_timeline && !m_timeline->empty() ? 0 : viewport()->height(), needed));
-  return {size, [this, size](QPainter& painter) { paint(painter, size, 2.0); }, [this] { return withoutMarks(csv()); }};
+  const auto paint_into = [this, size](QPaintDevice& device) {
+    QPainter painter(&device);
+    paint(painter, size, 2.0);
+  };
+  return {size, paint_into, [this] { return csv(); }};
 }
 
 bool TimelineChart::save(const QString& fileName, QString* reason) const { return savePicture(picture(), fileName, reason); }

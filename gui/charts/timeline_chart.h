@@ -32,7 +32,7 @@ class TimelineChart final : public QAbstractScrollArea {
 
   explicit TimelineChart(QWidget* parent = nullptr);
   void setName(const QString& name) { m_name = name; }
-  /// `keep`: the view stays: it is the same timeline, grown.
+  /// `keep`: it is the same timeline, grown: what is chosen stays, and the view, if somebody zoomed.
   void setTimeline(TimelinePointer timeline, bool keep);
   const TimelinePointer& timeline() const { return m_timeline; }
   /// What "everything" is: all of it, or from … to.

@@ -1,5 +1,6 @@
 // How a timeline is painted.
 #include <QFontMetricsF>
+#include <QPainter>
 #include <QScrollBar>
 #include <algorithm>
 #include <array>

@@ -55,6 +55,7 @@ QString whyNoReport(const QString& fileName) {
 int exportReport(const QString& fileName, const QStringList& runs, bool force) {
   if (const QString why = whyNoReport(fileName); !why.isEmpty()) return fail(QStringLiteral("--export ") + why, 2);
   if (runs.isEmpty()) return fail(QStringLiteral("--export %1: name the run file that it is to be made of: ulpscope-gui --export %1 RUN.ulp").arg(fileName), 2);
+  if (const QString folder = QFileInfo(fileName).path(); !QFileInfo(folder).isDir()) return fail(QStringLiteral("--export %1: there is no folder %2").arg(fileName, folder), 2);
   if (!force && QFileInfo::exists(fileName)) return fail(QStringLiteral("--export %1: it is there already; --force replaces it").arg(fileName), 2);
   try {
     std::vector<reports::RunFileReader> readers;

@@ -11,6 +11,8 @@
 #include <QTextCursor>
 #include <QTextDocument>
 #include <QTextObjectInterface>
+#include <QTextTable>
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -79,18 +81,24 @@ void layOutAnew(QTextDocument& document, const QSizeF& page) {
   document.setPageSize(page);
 }
 
-/// What a heading is of, if that is not on the same page; of a chart with words before it the chart.
+/// What a heading is of, if that is not on the same page; of a chart with words before it, and a heading below this one, the chart.
 bool standsAlone(const QTextDocument& document, const QTextBlock& heading, double height) {
-  constexpr int wordsBefore = 4;
+  constexpr int wordsBefore = 6;
+  const int level = heading.blockFormat().headingLevel();
+  const auto endsIt = [level](const QTextBlock& block) { return block.blockFormat().headingLevel() > 0 && block.blockFormat().headingLevel() <= level; };
   QTextBlock content = heading.next();
-  while (content.isValid() && content.blockFormat().headingLevel() > 0) content = content.next();
+  while (content.isValid() && (content.blockFormat().headingLevel() > 0 || content.text().trimmed().isEmpty())) content = content.next();
   QTextBlock chart = content;
-  for (int i = 0; i < wordsBefore && chart.isValid() && chart.blockFormat().headingLevel() == 0; ++i, chart = chart.next()) {
+  for (int i = 0; i < wordsBefore && chart.isValid() && !endsIt(chart); ++i, chart = chart.next()) {
     if (!chart.text().contains(QChar::ObjectReplacementCharacter)) continue;
     content = chart;
     break;
   }
   if (!content.isValid()) return false;
+  if (QTextCursor(content).currentTable() == nullptr && content.next().isValid() && QTextCursor(content.next()).currentTable() != nullptr) content = content.next();  // behind its caption
+  // Of a table its first row below the headings of its columns, which are drawn again wherever a page begins.
+  if (const QTextTable* const table = QTextCursor(content).currentTable(); table != nullptr && table->rows() > 0)
+    content = table->cellAt(std::min(table->rows() - 1, table->format().headerRowCount()), 0).lastCursorPosition().block();
   const auto* const layout = document.documentLayout();
   const double top = layout->blockBoundingRect(heading).top(), end = layout->blockBoundingRect(content).bottom();
   return std::floor(top / height) != std::floor((end - 1.0) / height) && end - top < height;

@@ -1285,18 +1285,6 @@ Please verify the correct directory name was given.</source>
         <translation>حفظ باسم…</translation>
     </message>
     <message>
-        <source>%1 could not be written</source>
-        <translation>تعذّرت كتابة ⁨%1⁩</translation>
-    </message>
-    <message>
-        <source>%1: a chart is saved as .png, .svg, .pdf or .csv</source>
-        <translation>⁨%1⁩: يُحفظ الرسم البياني بصيغة ‎.png أو ‎.svg أو ‎.pdf أو ‎.csv</translation>
-    </message>
-    <message>
-        <source>%1: a chart is saved as .png, .pdf or .csv</source>
-        <translation>⁨%1⁩: يُحفظ الرسم البياني بصيغة ‎.png أو ‎.pdf أو ‎.csv</translation>
-    </message>
-    <message>
         <source>Save chart</source>
         <translation>حفظ الرسم البياني</translation>
     </message>

@@ -1285,18 +1285,6 @@ Hãy kiểm tra lại tên thư mục.</translation>
         <translation>Lưu thành…</translation>
     </message>
     <message>
-        <source>%1 could not be written</source>
-        <translation>Không ghi được %1</translation>
-    </message>
-    <message>
-        <source>%1: a chart is saved as .png, .svg, .pdf or .csv</source>
-        <translation>%1: biểu đồ được lưu dưới dạng .png, .svg, .pdf hoặc .csv</translation>
-    </message>
-    <message>
-        <source>%1: a chart is saved as .png, .pdf or .csv</source>
-        <translation>%1: biểu đồ được lưu dưới dạng .png, .pdf hoặc .csv</translation>
-    </message>
-    <message>
         <source>Save chart</source>
         <translation>Lưu biểu đồ</translation>
     </message>

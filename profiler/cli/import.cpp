@@ -45,9 +45,12 @@ int import(const ImportArguments& arguments, bool has_every, const Invocation& c
   if (has_every && (arguments.every < 1 || arguments.every > most_every)) throw UsageError(fmt::format("--every {}: an entry every so many steps, from 1 to {}", arguments.every, most_every));
   if (has_every) job.log.every = arguments.every;
   for (const std::string& words : arguments.columns) add_columns(words, job.log);
-  if (job.output.empty()) job.output = default_output(job.as.file);
+  const bool named = !job.output.empty();
+  if (!named) job.output = default_output(job.as.file);
   std::error_code error;
-  if (std::filesystem::equivalent(job.output, job.as.file, error)) throw UsageError(fmt::format("-o {}: that file is read, and it is not written over; give another name", job.output));
+  if (std::filesystem::equivalent(job.output, job.as.file, error))
+    throw UsageError(named ? fmt::format("-o {}: that file is read, and it is not written over; give another name", job.output)
+                           : fmt::format("{}: the run file would have its name; give another with -o", job.as.file));
   job.command_line = call.command_line;
   std::vector<std::string> words;
   try {

@@ -145,10 +145,18 @@ Input::Input(const std::string& path) : name_(path) {
   struct stat status{};
   if (fstat(file.get(), &status) == 0 && S_ISDIR(status.st_mode)) throw UsageError(fmt::format("{}: that is a folder: give the name of a file", path));
   bytes_ = std::make_unique<Bytes>(name_, std::move(file), std::string_view{});
+  skip_mark();
 }
 
-Input::Input(std::string name, std::string_view bytes) : name_(std::move(name)), bytes_(std::make_unique<Bytes>(name_, Descriptor(-1), bytes)) {}
+Input::Input(std::string name, std::string_view bytes) : name_(std::move(name)), bytes_(std::make_unique<Bytes>(name_, Descriptor(-1), bytes)) { skip_mark(); }
 Input::~Input() = default;
+
+void Input::skip_mark() {
+  constexpr std::string_view mark = "\xEF\xBB\xBF";
+  if (peek(mark.size()) != mark) return;
+  ahead_at_ = mark.size();
+  offset_ = static_cast<std::int64_t>(mark.size());
+}
 
 bool Input::compressed() const { return bytes_->zipped(); }
 

@@ -1,4 +1,4 @@
-// A file that is imported, read once from its beginning, piece by piece, with gzip taken off.
+// A file that is imported, read once from its beginning, piece by piece, with gzip and a byte order mark of UTF-8 taken off.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class Input {
   std::size_t read(char* to, std::size_t most);
   /// The first bytes of what read() gives next, at most `most` (fewer: that is all there is). They stay to be read.
   std::string_view peek(std::size_t most);
-  /// Unpacked bytes that read() has given so far.
+  /// Unpacked bytes before what read() gives next.
   std::int64_t offset() const { return offset_; }
   /// The next line without its end (\n, \r\n, or the \r of a progress bar); false: the end. `whole`: it had an end.
   /// A line beyond 16 MB is refused.
@@ -35,6 +35,7 @@ class Input {
 
  private:
   class Bytes;
+  void skip_mark();
   std::size_t fill(char* to, std::size_t most);
   bool refill();
 

@@ -223,7 +223,8 @@ TEST_F(ReportPdfTest, TheProgramNeedsNoDisplayAndSaysInALineWhatIsWrong) {
                                                       {{"--export", path("b.pdf"), path("no-runs.ulp")}, 2},
                                                       {{"--export", path("b.pdf")}, 2},
                                                       {{"--export", path("b.doc"), path("a.ulp")}, 2},
-                                                      {{"--export=" + path("no/folder/b.pdf"), path("a.ulp")}, 1}};
+                                                      {{"--export=" + path("no/folder/b.pdf"), path("a.ulp")}, 2},
+                                                      {{"--export", path("b.pdf"), "--nonsense", path("a.ulp")}, 2}};
   for (const auto& [arguments, code] : wrong) {
     const Ended ended = program(arguments);
     EXPECT_EQ(ended.code, code) << arguments.join(' ').toStdString() << ": " << ended.said.toStdString();

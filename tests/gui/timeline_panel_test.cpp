@@ -134,6 +134,25 @@ TEST_F(TimelineTest, ALiveRunIsReadAnewWhenItEnds) {
   EXPECT_EQ(chart->timeline()->rows[2].stream, 7);
 }
 
+TEST_F(TimelineTest, WhatIsChosenStaysWhenARunGrowsAndTheViewShowsAllOfIt) {
+  reports::writeTraced(in("a.ulp"));
+  const Timeline before = timelineOf("a.ulp");
+  auto grown = std::make_shared<Timeline>(before);
+  grown->end += 1'000'000'000;
+  TimelineChart chart;
+  chart.setTimeline(std::make_shared<const Timeline>(before), false);
+  chart.select(TimelineChart::Place{3, 2});
+  chart.setRange(TimelineChart::View{1e6, 2e6});
+  chart.setTimeline(grown, true);
+  EXPECT_EQ(chart.selected(), (TimelineChart::Place{3, 2}));
+  ASSERT_TRUE(chart.range());
+  EXPECT_EQ(chart.range()->to, 2e6);
+  EXPECT_GE(chart.view().to, static_cast<double>(grown->end));
+  chart.setTimeline(std::make_shared<const Timeline>(before), false);
+  EXPECT_FALSE(chart.selected()) << "another timeline";
+  EXPECT_FALSE(chart.range());
+}
+
 TEST_F(TimelineTest, PicturesAndDataAreSaved) {
   reports::writeTraced(in("a.ulp"));
   opened("a.ulp");

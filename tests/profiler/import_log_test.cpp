@@ -327,6 +327,30 @@ TEST_F(ImportLog, FilesOfOthersBesideItsOwnStay) {
   EXPECT_EQ(read(in("run.ulp.part")), "my own notes, not a run file");
 }
 
+TEST_F(ImportLog, AByteOrderMarkIsNoPartOfALog) {
+  const std::string mark = "\xEF\xBB\xBF";
+  for (const char* log : {"step,loss\n7,2.5\n", "{\"step\": 7, \"loss\": 2.5}\n", "[{\"step\": 7, \"loss\": 2.5}]"}) {
+    ASSERT_EQ(import(file("log.txt", mark + log)).code, 0) << log;
+    const auto rows = steps();
+    ASSERT_EQ(rows.size(), 1u) << log;
+    EXPECT_EQ(rows[0].step, 6) << log;   // logs count from one
+    EXPECT_EQ(rows[0].loss, 2.5) << log;
+  }
+  ASSERT_EQ(import(gzip("log.gz", mark + "step,loss\n7,2.5\n")).code, 0);
+  EXPECT_EQ(steps().at(0).loss, 2.5);
+}
+
+TEST_F(ImportLog, ARunFileOfItsOwnNameIsNotWrittenOver) {
+  const std::string log = file("log.ulp", "step,loss\n1,2\n");
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(in(""));
+  const Answer answer = ulpscope({"import", log});
+  std::filesystem::current_path(before);
+  EXPECT_EQ(answer.code, 2);
+  EXPECT_THAT(answer.err, HasSubstr("log.ulp: the run file would have its name; give another with -o"));
+  EXPECT_EQ(read(log), "step,loss\n1,2\n");
+}
+
 TEST_F(ImportLog, NothingOfTheObjectBeforeIsRead) {
   JsonObject object;
   ASSERT_TRUE(parse_json_line(R"({"a": [1, 2, 3], "b": 1.5})", object));
