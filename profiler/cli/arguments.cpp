@@ -7,6 +7,10 @@
 
 namespace ulpscope::profiler {
 
+void take_one_at_a_time(CLI::Option& option) {
+  option.expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 std::vector<std::string> attach_values(const CLI::App& command, std::vector<std::string> arguments) {
   std::vector<std::string> joined;
   for (std::size_t i = 0; i < arguments.size(); ++i) {

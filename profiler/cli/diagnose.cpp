@@ -5,8 +5,11 @@
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <string>
+#include <vector>
 
 #include "kernels/error.h"
+#include "profiler/cli/arguments.h"
 #include "profiler/cli/capsule.h"
 #include "profiler/cli/command.h"
 #include "profiler/cli/predict.h"
@@ -27,6 +30,7 @@ struct DiagnoseArguments {
   bool csv = false;
   bool predict = false;
   std::string capsule;
+  std::vector<std::string> assignments;
   double flushed = 1.0;   ///< percent
 };
 
@@ -35,8 +39,9 @@ int diagnose(const DiagnoseArguments& arguments, bool has_step, bool has_seed, c
   const char* const form = arguments.json ? "json" : arguments.csv ? "csv" : "text";
   if (arguments.predict) {
     if (has_step) throw UsageError("--step does not go with --predict, which looks at the first step");
-    return predict_experiment(arguments.path, arguments.mode, has_seed ? std::optional(arguments.seed) : std::nullopt, form, call);
+    return predict_experiment(arguments.path, arguments.assignments, arguments.mode, has_seed ? std::optional(arguments.seed) : std::nullopt, form, call);
   }
+  if (!arguments.assignments.empty()) throw UsageError("--set goes with --predict, which takes an experiment file: what was recorded cannot be set any more");
   if (!arguments.capsule.empty()) {
     if (arguments.csv) throw UsageError("--csv does not go with --capsule: give --json or neither");
     CapsuleRequest request{
@@ -74,6 +79,8 @@ Action declare_diagnose(CLI::App& app) {
   app.add_option("--flushed", arguments->flushed, "the loss-scale window loses at most so much of a layer's gradients below the range [1]")->type_name("PERCENT");
   CLI::Option* predict = app.add_flag("--predict", arguments->predict,
                                       "RUN is an experiment file: what will go wrong, before it is trained");
+  take_one_at_a_time(*app.add_option("--set", arguments->assignments, "with --predict: sets any key of the experiment file; several times")
+                          ->type_name("KEY=VALUE"));
   app.add_option("--capsule", arguments->capsule,
                  "keep the step that failed (or --step N) in a file, for ulpscope replay")
       ->type_name("FILE")

@@ -117,12 +117,6 @@ void apply(Settings& settings, const KeyFlag& flag, const std::vector<std::strin
   settings.add_words(flag.key, together(words, find_key(flag.key, where)), where);
 }
 
-/// A flag that may be given several times, each time with one value: the word after that is not its own, but the
-/// experiment file perhaps.
-void take_one_at_a_time(CLI::Option& option) {
-  option.expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-}
-
 }  // namespace
 
 void ExperimentFlags::declare_flag(CLI::App& app, const std::string& name, const std::string& value,

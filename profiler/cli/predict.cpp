@@ -12,13 +12,14 @@
 
 namespace ulpscope::profiler {
 
-int predict_experiment(const std::string& path, const std::string& mode, std::optional<std::int64_t> seed,
-                       const char* form, const Invocation& call) {
+int predict_experiment(const std::string& path, const std::vector<std::string>& assignments, const std::string& mode,
+                       std::optional<std::int64_t> seed, const char* form, const Invocation& call) {
   if (path.ends_with(".ulp"))
     throw UsageError(
         fmt::format("--predict takes an experiment file (.toml), and {} is a run file: leave --predict out", path));
   Settings settings;
   settings.add_file(path);
+  for (const std::string& assignment : assignments) settings.add_assignment(assignment);
   const Interrupt interrupt;
   try {
     reports::Prediction prediction = predict(settings, mode, seed, [] { return Interrupt::requested(); });

@@ -4,13 +4,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "profiler/cli/command.h"
 
 namespace ulpscope::profiler {
 
-/// form: "text", "json" or "csv".
-int predict_experiment(const std::string& path, const std::string& mode, std::optional<std::int64_t> seed,
-                       const char* form, const Invocation& call);
+/// assignments: "train.lr=1e-3", as given to --set. form: "text", "json" or "csv".
+int predict_experiment(const std::string& path, const std::vector<std::string>& assignments, const std::string& mode,
+                       std::optional<std::int64_t> seed, const char* form, const Invocation& call);
 
 }  // namespace ulpscope::profiler

@@ -65,6 +65,7 @@ bool about_formats(Kind kind) {
     case Kind::mask_constant_out_of_range:
     case Kind::mask_sum:
     case Kind::reduction_too_long:
+    case Kind::outside_domain:
     case Kind::epsilon_vanished: return true;
     default: return false;
   }
@@ -106,7 +107,12 @@ void add_constant(Experiment& e, const std::string& name, std::size_t input) {
 /// In a model given node by node; others have their epsilons built in.
 void raise_epsilon(const Ground& ground, const Cause& cause, std::vector<Candidate>& list) {
   if (!std::holds_alternative<engine::GraphConfig>(ground.experiment().model)) return;
-  for (const std::string& name : ground.model_nodes(cause.node)) {
+  std::vector<std::string> names = ground.model_nodes(cause.node);
+  const reports::Fact* const met = find_fact(cause, "met_by");   // what divides by the zero, which another may have made
+  if (met != nullptr)
+    for (const std::string& name : ground.model_nodes(met->text))
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  for (const std::string& name : names) {
     const engine::Node& node = *ground.model_node(name);
     Candidate c{.kind = "epsilon", .settings = "PyTorch: eps of the norm, or the constant in the code", .targets = {fault_of(cause)}};
     if (node.attributes.contains("epsilon") && node.attributes.number("epsilon") < raised_epsilon) {
@@ -121,11 +127,11 @@ void raise_epsilon(const Ground& ground, const Cause& cause, std::vector<Candida
     }
     std::vector<std::string> constants;
     for (const engine::ValueId input : node.inputs) vanishing_constants(ground.model(), input, way_to_epsilon, constants);
-    if (const auto input = divisor(node); constants.empty() && input && cause.kind == Kind::zero_divisor) {
+    if (const auto input = divisor(node); constants.empty() && input && (cause.kind == Kind::outside_domain || met != nullptr) && cause.kind != Kind::epsilon_vanished) {
       c.change = fmt::format("add {:g} to what {} takes: changes the result", raised_epsilon, name);
       c.cost = 1;
       c.ulpscope = fmt::format("[[node]] '{0}.epsilon' (constant, init = {1:g}), added to input {2} of '{0}'", name, raised_epsilon, *input + 1);
-      c.settings = "PyTorch: x / (y + eps), log(x + eps), sqrt(x + eps)";
+      c.settings = "PyTorch: x / (y + eps), torch.log(x + eps), torch.sqrt(x + eps)";
       c.apply = [name, at = *input](Experiment& e) { add_constant(e, name, at); };
       add_candidate(list, std::move(c));
     }
@@ -150,7 +156,8 @@ void add_node_changes(const Ground& ground, std::vector<Candidate>& list) {
     if (Candidate c = leave_out(ground, fault, names, narrow_sums, "sum_fp32"); c.apply) add_candidate(list, std::move(c));
     if (about_formats(cause->kind))
       if (Candidate c = leave_out(ground, fault, names, narrow_formats, "override"); c.apply) add_candidate(list, std::move(c));
-    const bool divides = cause->kind == Kind::epsilon_vanished || cause->kind == Kind::zero_divisor || cause->kind == Kind::activation_below_range;
+    const bool divides = cause->kind == Kind::epsilon_vanished || cause->kind == Kind::zero_divisor || cause->kind == Kind::activation_below_range ||
+                         cause->kind == Kind::outside_domain;
     if (divides && cause->phase != "update") raise_epsilon(ground, *cause, list);
   }
 }

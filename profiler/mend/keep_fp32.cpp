@@ -32,6 +32,7 @@ bool of_format(Kind kind) {
     case Kind::reduction_too_long:
     case Kind::epsilon_vanished:
     case Kind::zero_divisor:
+    case Kind::outside_domain:
     case Kind::exact_zero_loss:
     case Kind::unknown: return true;
     // A cause from outside is found out by trying.
@@ -140,7 +141,15 @@ class Search {
     if (node.op->product) return;
     for (const engine::ValueId input : node.inputs) makers_of(input, makers);
   }
-  Nodes suspects() const { return at(targets_, ground_.step()); }
+  /// A difference that cancels is as exact as what it is made of: they come with it.
+  Nodes suspects() const {
+    Nodes nodes = at(targets_, ground_.step());
+    for (const reports::Cause* cause : ground_.causes()) {
+      const engine::Node* node = cause->kind == Kind::outside_domain && find_fact(*cause, "cancellation") != nullptr ? ground_.model_node(cause->node) : nullptr;
+      if (node != nullptr) makers_of(node->inputs.front(), nodes);
+    }
+    return nodes;
+  }
   Nodes on_watch() const {
     Nodes nodes;
     for (const reports::Watched& watched : ground_.found().watch) add_nodes(nodes, ground_.model_nodes(watched.node));

@@ -19,6 +19,12 @@ void check_sums(const PlanFacts& facts, FoundFaults& found);
 void check_stuck_sums(const PlanFacts& facts, FoundFaults& found);
 /// Results (and indices) whose numbers check_stuck_sums, check_sums and check_norms ask for.
 std::set<std::string> narrow_addends(const engine::StepPlan& plan);
+/// Gradients of micro-batches, whose numbers in each of them check_stuck_sums asks for.
+std::set<std::string> micro_batch_addends(const engine::StepPlan& plan);
+/// Variances of numbers that 16 bits hold too coarsely beside their mean: channels and rows whose values fall together.
+void check_variances(const PlanFacts& facts, FoundFaults& found);
+/// Results whose numbers check_variances asks for.
+std::set<std::string> norm_inputs(const engine::StepPlan& plan);
 /// Squares inside norms that overflow or become zero, variances with nothing left in them, running statistics that leave the range.
 /// explained: names of the tensors whose overflows it speaks of.
 void check_norms(const PlanFacts& facts, FoundFaults& found, std::vector<std::string>& explained);

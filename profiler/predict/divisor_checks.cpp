@@ -89,7 +89,7 @@ void check_divisors(const PlanFacts& facts, FoundFaults& found) {
         f.constant = brought;
         f.tensor = value.name;
         f.format = name(value.format);
-        f.what = fmt::format("{} of {} non-zero {} of {} become zero in {} (up to {} in fp32), and {} {}: what comes of it is not finite",
+        f.what = fmt::format("{} of {} non-zero {} of {} become zero in {} (up to {} in magnitude in fp32), and {} {}: what comes of it is not finite",
                              lost.zero, lost.all, lost.all == 1 ? "element" : "elements", value.name, name(value.format),
                              reports::amount(range->greatest_magnitude), node.name, what->doing);
         f.facts.push_back(reports::fact("zeros", "become zero", static_cast<double>(lost.zero), fmt::format("{} of {}", lost.zero, lost.all),

@@ -75,6 +75,13 @@ const std::vector<float>* PlanFacts::numbers(ValueId value) const {
   return found == rehearsal_.values.end() ? nullptr : &found->second;
 }
 
+const std::vector<std::vector<float>>* PlanFacts::numbers_of_every(ValueId value) const {
+  const auto name = seen(value);
+  if (!name) return nullptr;
+  const auto found = rehearsal_.every.find(*name);
+  return found == rehearsal_.every.end() || std::ssize(found->second) != plan_.micro_batches ? nullptr : &found->second;
+}
+
 ValueId PlanFacts::origin(ValueId value) const {
   while (graph().value(value).producer) {
     const Node& node = graph().node(graph().value(value).producer);
@@ -113,6 +120,14 @@ bool PlanFacts::reaches_softmax(ValueId value, int depth) const {
       return true;
   }
   return false;
+}
+
+void add_with_casts(const Graph& graph, ValueId value, std::set<std::string>& names) {
+  names.insert(graph.value(value).name);
+  while (graph.value(value).producer && graph.node(graph.value(value).producer).op->name == "cast") {
+    value = graph.node(graph.value(value).producer).inputs.front();
+    names.insert(graph.value(value).name);
+  }
 }
 
 reports::Foreseen foreseen_at(const PlanFacts& facts, NodeId id, std::string kind, reports::Gravity gravity) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,8 @@ class PlanFacts {
   const RoundingCounts* range(engine::ValueId value) const;
   /// Numbers in fp32; null if they were not kept.
   const std::vector<float>* numbers(engine::ValueId value) const;
+  /// The same of every micro-batch; null if they were not kept, or not of each of them.
+  const std::vector<std::vector<float>>* numbers_of_every(engine::ValueId value) const;
   /// What the value is a cast or a view of, in the end.
   engine::ValueId origin(engine::ValueId value) const;
   bool feeds_loss(engine::ValueId value) const { return feeds_loss_[static_cast<std::size_t>(value.index)]; }
@@ -47,6 +50,9 @@ class PlanFacts {
   const Rehearsal& rehearsal_;
   std::vector<bool> feeds_loss_;
 };
+
+/// The names of a value and of what it is cast from: in fp32 some of these casts are not there.
+void add_with_casts(const engine::Graph& graph, engine::ValueId value, std::set<std::string>& names);
 
 /// A finding about a node.
 reports::Foreseen foreseen_at(const PlanFacts& facts, engine::NodeId node, std::string kind, reports::Gravity gravity);

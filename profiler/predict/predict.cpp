@@ -59,7 +59,7 @@ reports::Foreseen not_finite_in_fp32(const Rehearsal& rehearsal) {
   const std::string count = fmt::format("{} of {} not finite", first.not_finite, reports::counted(first.elements, "element"));
   f.what = first.node.empty()
                ? fmt::format("{} is not finite in fp32 either: {} ({}) has {} before the first step begins", which, first.tensor, first.role, count)
-               : fmt::format("{} is not finite in fp32 either: {} ({}, {}) has {}, from inputs up to {}: no mode trains this", which,
+               : fmt::format("{} is not finite in fp32 either: {} ({}, {}) has {}, from inputs up to {} in magnitude: no mode trains this", which,
                              first.node, first.operation, first.phase, count, reports::amount(first.greatest_input));
   f.facts.push_back(reports::fact("not_finite", "not finite", static_cast<double>(first.not_finite), count, reports::Provenance::counted));
   return f;
@@ -80,6 +80,7 @@ reports::PredictionInput input_of(const Planned& planned, const Experiment& expe
   check_masks(facts, input.checks, explained);
   check_divisors(facts, input.checks);
   check_norms(facts, input.checks, explained);
+  check_variances(facts, input.checks);
   check_sums(facts, input.checks);
   check_stuck_sums(facts, input.checks);
   check_positions(facts, input.checks);
@@ -104,7 +105,7 @@ reports::Prediction predict(const Settings& settings, const std::string& mode, s
       make_device(experiment.run.device, static_cast<int>(experiment.run.threads));
   const engine::Model model = engine::build_model(experiment.model, experiment.train.batch, true);
   std::vector<Planned> plans;
-  std::set<std::string> wanted;
+  std::set<std::string> wanted, wanted_of_every;
   for (const std::string& name : modes_to_judge(experiment.run.modes)) {
     if (stop && stop()) throw Interrupted();
     const auto& asked = experiment.run.modes;
@@ -114,10 +115,12 @@ reports::Prediction predict(const Settings& settings, const std::string& mode, s
     wanted.merge(mask_scores(plans.back().plan));
     wanted.merge(position_tables(plans.back().plan));
     wanted.merge(narrow_addends(plans.back().plan));
+    wanted.merge(norm_inputs(plans.back().plan));
+    wanted_of_every.merge(micro_batch_addends(plans.back().plan));
   }
   const engine::TrainerSetup setup{experiment.model, engine::find_mode("fp32"), experiment.train,
                                    static_cast<std::uint64_t>(experiment.run.seed)};
-  const Rehearsal rehearsal = rehearse_in_fp32(*device, *data, setup, wanted, stop);
+  const Rehearsal rehearsal = rehearse_in_fp32(*device, *data, setup, wanted, wanted_of_every, stop);
   reports::Prediction prediction;
   prediction.experiment = experiment.name;
   prediction.seed = experiment.run.seed;

@@ -99,7 +99,8 @@ class Search {
 }  // namespace
 
 Rehearsal rehearse_in_fp32(Device& device, const engine::Dataset& dataset, const engine::TrainerSetup& setup,
-                           const std::set<std::string>& wanted, const std::function<bool()>& stop) {
+                           const std::set<std::string>& wanted, const std::set<std::string>& wanted_of_every,
+                           const std::function<bool()>& stop) {
   Rehearsal rehearsal;
   engine::Topics topics;
   engine::Trainer trainer(device, dataset, in_fp32(setup, device), topics);
@@ -121,6 +122,7 @@ Rehearsal rehearse_in_fp32(Device& device, const engine::Dataset& dataset, const
     const bool source = value.role == engine::Role::constant || value.role == engine::Role::input;
     if (event.micro_batch == 0 && (source || wanted.contains(value.name)))
       rehearsal.values[value.name] = trainer.read(value.name);
+    if (wanted_of_every.contains(value.name)) rehearsal.every[value.name].push_back(trainer.read(value.name));
   });
   rehearsal.result = trainer.rehearse([](const engine::Node&) { return true; });
   if (!std::isfinite(rehearsal.result.loss) || !rehearsal.result.finite) rehearsal.first_not_finite = Search(graph, rehearsal).run();

@@ -33,13 +33,15 @@ struct Rehearsal {
   std::map<std::string, RoundingCounts> ranges;  ///< by name of the value, over the micro-batches
   std::map<std::string, std::vector<float>>
       values;  ///< of the first micro-batch: constants, float inputs, those asked for
+  std::map<std::string, std::vector<std::vector<float>>> every;   ///< of every micro-batch, one after the other: those asked for
   std::map<std::string, std::vector<float>> weights;    ///< by parameter
   std::map<std::string, std::vector<float>> gradients;  ///< by parameter, of the step; those the loss depends on
 };
 
 /// setup: of any mode of the experiment; it is run as in_fp32() makes it. wanted: names of results whose numbers are
-/// kept. stop: asked after every node; true ends it in the middle of the step: Interrupted is thrown. May be null.
+/// kept; wanted_of_every: of every micro-batch. stop: asked after every node; true ends it in the middle of the step: Interrupted is thrown. May be null.
 Rehearsal rehearse_in_fp32(Device& device, const engine::Dataset& dataset, const engine::TrainerSetup& setup,
-                           const std::set<std::string>& wanted, const std::function<bool()>& stop = {});
+                           const std::set<std::string>& wanted, const std::set<std::string>& wanted_of_every,
+                           const std::function<bool()>& stop = {});
 
 }  // namespace ulpscope::profiler

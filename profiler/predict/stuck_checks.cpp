@@ -25,8 +25,10 @@ using reports::Provenance;
 
 /// Of a sum: less is how rounding is. As the diagnosis has it (sum_stuck).
 constexpr double much_missing = 0.01;
+constexpr double much_swallowed = 0.10;   ///< of the addends, where what is missing is not known
 /// Numbers that are kept and added up to find out.
 constexpr std::int64_t most_numbers = std::int64_t{1} << 22;
+constexpr std::int64_t most_numbers_of_all = std::int64_t{1} << 24;   ///< of all accumulators and micro-batches
 
 bool narrow(Format format) { return format != Format::fp32 && format != Format::fp64; }
 
@@ -56,13 +58,99 @@ void add_facts(Foreseen& f, double got, double expected, Provenance provenance) 
   f.facts.push_back(fact("missing", "missing", missing(got, expected), reports::percent(missing(got, expected)), provenance));
 }
 
+/// The addends of the rehearsal are made in fp32; those of the run carry the rounding of what they are made of, and the sum that of its last
+/// digit, half an ulp each: within that of the bar nobody knows on which side a run will be.
+struct Bar {
+  double uncertain = 0.0;
+  Bar(Format sum, Format in) : uncertain(std::max(info(sum).unit_roundoff, is_16bit(in) ? info(in).unit_roundoff : 0.0)) {}
+  bool reached(double share) const { return std::fabs(share) >= much_missing - uncertain; }
+  bool near(double share) const { return reached(share) && std::fabs(share) < much_missing + uncertain; }
+};
+
 /// "74.9 % will be missing"; rounding upwards makes more of it instead.
-std::string lost_words(double got, double expected) {
+std::string lost_words(double got, double expected, const Bar& bar) {
   const double share = missing(got, expected);
-  return share >= 0.0 ? reports::percent(share) + " will be missing" : fmt::format("it will be {} too large, as partial sums are rounded upwards", reports::percent(-share));
+  const bool near = bar.near(share);
+  const std::string words = share >= 0.0 ? fmt::format("{} {} be missing", reports::percent(share), near ? "may" : "will")
+                                         : fmt::format("it {} be {} too large, as partial sums are rounded upwards", near ? "may" : "will", reports::percent(-share));
+  if (!near) return words;
+  return words + fmt::format(", which is near the bar of {}: rounding of what is added moves that by {} either way", reports::percent(much_missing), reports::percent(bar.uncertain));
 }
 
 std::string stuck() { return std::string(name(reports::Kind::sum_stuck)); }
+
+/// The scale of the first step that is applied: one at which the sum of the greatest addends is finite.
+double scale_of(const PlanFacts& facts, const Node& node, double greatest, Format format) {
+  const bool scaled = node.phase == engine::Phase::backward && engine::scales_loss(facts.mode(), facts.config());
+  double scale = scaled ? static_cast<double>(scaling::initial_state(facts.config().scaler).scale) : 1.0;
+  if (!std::isfinite(scale) || !(scale > 0.0)) return 1.0;
+  while (scaling::is_dynamic(facts.config().scaler) && scale > 0x1p-100 && greatest * scale >= reports::limit(format)) scale /= 2.0;
+  return scale;
+}
+
+/// What becomes of all the addends of an accumulator, element by element: as the diagnosis counts it.
+struct Accumulated {
+  std::int64_t addends = 0, swallowed = 0;   ///< that are not zero; of them those that change nothing
+  double got = 0.0, expected = 0.0, size = 0.0;   ///< sums over the elements; size: were all addends of one sign
+  double worst_got = 0.0, worst_expected = 0.0;   ///< of the element that loses most
+  std::int64_t elements = 0;
+};
+
+Accumulated add_up(const std::vector<std::vector<float>>& addends, double scale, Format in, Format format) {
+  Accumulated a;
+  a.elements = std::ssize(addends.front());
+  for (std::size_t i = 0; i < addends.front().size(); ++i) {
+    float sum = 0.0f;
+    double exact = 0.0, size = 0.0;
+    for (const std::vector<float>& of_one : addends) {
+      const double scaled = static_cast<double>(of_one[i]) * scale;
+      const auto addend = static_cast<float>(is_16bit(in) ? reports::rounded_to(scaled, in) : scaled);
+      const float next = rounded_to(format, sum + addend);
+      a.addends += addend != 0.0f ? 1 : 0;
+      a.swallowed += addend != 0.0f && next == sum ? 1 : 0;
+      exact += static_cast<double>(addend);
+      size += std::fabs(static_cast<double>(addend));
+      sum = next;
+    }
+    a.got += static_cast<double>(sum) / scale;
+    a.expected += exact / scale;
+    a.size += size / scale;
+    const double lost = std::fabs(static_cast<double>(sum) - exact) / scale;
+    if (std::fabs(exact) >= 0.1 * size && lost > std::fabs(a.worst_got - a.worst_expected)) a.worst_got = static_cast<double>(sum) / scale, a.worst_expected = exact / scale;
+  }
+  return a;
+}
+
+/// Micro-batches whose gradients differ: what is small beside the sum so far is swallowed by it.
+std::optional<Foreseen> unequal_micro_batches(const PlanFacts& facts, NodeId id) {
+  const Node& node = facts.graph().node(id);
+  const std::vector<std::vector<float>>* const addends = facts.numbers_of_every(node.inputs.front());
+  const RoundingCounts* const range = facts.range(node.inputs.front());
+  if (addends == nullptr || range == nullptr || addends->front().empty()) return std::nullopt;
+  const Format format = facts.graph().value(node.outputs.front()).format, in = facts.graph().value(node.inputs.front()).format;
+  const double scale = scale_of(facts, node, range->greatest_magnitude * static_cast<double>(addends->size()), format);
+  const Accumulated a = add_up(*addends, scale, in, format);
+  if (!std::isfinite(a.got) || a.addends == 0 || a.swallowed == 0) return std::nullopt;
+  const bool means_say = std::fabs(a.expected) >= 0.1 * a.size;   // of addends that cancel, a share of the sum says nothing
+  const double lost = means_say ? missing(a.got, a.expected) : 0.0, share = static_cast<double>(a.swallowed) / static_cast<double>(a.addends);
+  const double at_most = static_cast<double>(a.swallowed) / static_cast<double>(a.elements) * info(format).unit_roundoff;
+  const Bar bar(format, in);
+  const bool by_share = share >= much_swallowed && at_most >= much_missing;
+  if (!(means_say && bar.reached(lost)) && !by_share) return std::nullopt;
+  Foreseen f = foreseen_at(facts, id, stuck(), by_share || !bar.near(lost) ? Gravity::damage : Gravity::note);
+  f.format = name(format);
+  f.phase = "backward";
+  f.what = fmt::format("{}: gradients of {} micro-batches, which differ, are summed in {}; {} of the addends of the first step ({} of {} that are not 0) are below half an ulp of "
+                       "the sum they meet and change nothing",
+                       node.name, addends->size(), name(format), reports::percent(share), a.swallowed, a.addends);
+  if (means_say) f.what += fmt::format(": of the sum {} (mean of the elements) {}", amount(a.expected / static_cast<double>(a.elements)), lost_words(a.got, a.expected, bar));
+  if (a.worst_expected != 0.0 && a.elements > 1)
+    f.what += fmt::format("; the element that loses most comes to {} instead of {}", amount(a.worst_got), amount(a.worst_expected));
+  f.facts.push_back(fact("swallowed", "addends that change nothing", static_cast<double>(a.swallowed), fmt::format("{} of {}", a.swallowed, a.addends), Provenance::projected));
+  f.facts.push_back(fact("swallowed_share", "share of them", share, reports::percent(share), Provenance::projected));
+  if (means_say) add_facts(f, a.got / static_cast<double>(a.elements), a.expected / static_cast<double>(a.elements), Provenance::projected);
+  return f;
+}
 
 /// Gradients of micro-batches. Where every element of every micro-batch is the same, that is what happens; else it is what would happen
 /// to those that agree.
@@ -73,11 +161,13 @@ std::optional<Foreseen> micro_batches(const PlanFacts& facts, NodeId id) {
   const RoundingCounts* const addends = node.op->name == "accumulate" ? facts.range(node.inputs.front()) : nullptr;
   if (addends == nullptr || !narrow(format) || k < 2 || !(addends->greatest_magnitude > 0.0)) return std::nullopt;
   const double each = addends->greatest_magnitude;
+  const bool equal = addends->least_magnitude == each && addends->zero == 0 &&
+                     std::fabs(std::fabs(addends->sum) - each * static_cast<double>(addends->elements)) <= 1e-6 * each * static_cast<double>(addends->elements);
+  if (!equal)
+    if (std::optional<Foreseen> f = unequal_micro_batches(facts, id)) return f;
   const Serial sum = added_up(format, k, [each](std::int64_t) { return static_cast<float>(each); });
   const double expected = each * static_cast<double>(k);
   if (std::fabs(missing(sum.sum, expected)) < much_missing || sum.moved == k) return std::nullopt;
-  const bool equal = addends->least_magnitude == each && addends->zero == 0 &&
-                     std::fabs(std::fabs(addends->sum) - each * static_cast<double>(addends->elements)) <= 1e-6 * each * static_cast<double>(addends->elements);
   Foreseen f = foreseen_at(facts, id, stuck(), equal ? Gravity::damage : Gravity::note);
   f.format = name(format);
   f.phase = "backward";
@@ -96,17 +186,22 @@ std::optional<Foreseen> micro_batches(const PlanFacts& facts, NodeId id) {
 }
 
 /// A sum that overflows loses nothing of this kind.
-bool loses_much(float sum, double exact) { return std::isfinite(sum) && std::fabs(missing(static_cast<double>(sum), exact)) >= much_missing; }
+bool loses_much(float sum, double exact, const Bar& bar) { return std::isfinite(sum) && bar.reached(missing(static_cast<double>(sum), exact)); }
 
 /// The greatest of the sums that lose much, and how many there are.
 struct Rows {
   double got = 0.0, expected = 0.0;
   std::int64_t addends = 0, moved = 0, row = -1;
   std::int64_t losing = 0, all = 0;  ///< rows with an addend
+  bool certain = false;   ///< one of them is not near the bar
 
-  void take(std::int64_t r, const Arithmetic& arithmetic, double exact, std::int64_t n, float sum, std::int64_t last) {
-    if (!loses_much(sum, exact)) return;
-    if (losing == 0 || std::fabs(exact) > std::fabs(expected)) {
+  void take(std::int64_t r, const Arithmetic& arithmetic, double exact, std::int64_t n, float sum, std::int64_t last, const Bar& bar) {
+    if (!loses_much(sum, exact, bar)) return;
+    const bool beyond = !bar.near(missing(static_cast<double>(sum), exact));
+    const bool first = row < 0 || (beyond && !certain);
+    if (certain && !beyond) return;
+    certain = beyond;
+    if (first || std::fabs(exact) > std::fabs(expected)) {
       got = static_cast<double>(sum);
       expected = exact;
       addends = n;
@@ -139,6 +234,7 @@ std::optional<Foreseen> looked_up(const PlanFacts& facts, NodeId id) {
       positions[static_cast<std::size_t>((*index)[p])].push_back(static_cast<std::int64_t>(p));
   const auto columns = static_cast<std::int64_t>(gradient->size() / index->size());
   const Format in = facts.graph().value(node.inputs[0]).format;
+  const Bar bar(node.arithmetic.accumulate, in);
   Rows rows;
   for (std::size_t r = 0; r < positions.size(); ++r) {
     const auto n = static_cast<std::int64_t>(positions[r].size());
@@ -151,21 +247,21 @@ std::optional<Foreseen> looked_up(const PlanFacts& facts, NodeId id) {
       for (std::int64_t i = 0; i < n; ++i) exact += static_cast<double>(load(i)), size += std::fabs(static_cast<double>(load(i)));
       if (std::fabs(exact) < 0.1 * size) continue;  // of addends that cancel, a share of the sum says nothing
       const float sum = narrow_sum(node.arithmetic, n, load);
-      rows.take(static_cast<std::int64_t>(r), node.arithmetic, exact, n, sum, added_up(node.arithmetic.accumulate, n, load).moved);
-      loses = loses || loses_much(sum, exact);
+      rows.take(static_cast<std::int64_t>(r), node.arithmetic, exact, n, sum, added_up(node.arithmetic.accumulate, n, load).moved, bar);
+      loses = loses || loses_much(sum, exact, bar);
     }
     rows.losing += loses ? 1 : 0;
     rows.all += n > 0 ? 1 : 0;
   }
   if (rows.losing == 0) return std::nullopt;
-  Foreseen f = foreseen_at(facts, id, stuck(), Gravity::damage);
+  Foreseen f = foreseen_at(facts, id, stuck(), rows.certain ? Gravity::damage : Gravity::note);
   f.format = name(node.arithmetic.accumulate);
   f.what = fmt::format("{}: the gradient of a row is a sum kept in {}; row {} gets {} addends in the first step and {} at {}: {} would be right, {}; "
-                       "{} of {} that {} looked up {} off by more than 1 %",
+                       "{} of {} that {} looked up {} off by more than 1 %{}",
                        node.name, f.format, rows.row, rows.addends,
                        rows.moved < rows.addends ? fmt::format("stands still after {} of them", rows.moved) : "ends", amount(rows.got),
-                       amount(rows.expected), lost_words(rows.got, rows.expected), rows.losing, reports::counted(rows.all, "row"), rows.all == 1 ? "is" : "are",
-                       rows.losing == 1 ? "is" : "are");
+                       amount(rows.expected), lost_words(rows.got, rows.expected, bar), rows.losing, reports::counted(rows.all, "row"), rows.all == 1 ? "is" : "are",
+                       rows.losing == 1 ? "is" : "are", rows.certain ? "" : ", or nearly");
   f.facts.push_back(fact("addends", "addends before it stands still", static_cast<double>(rows.moved), fmt::format("{} of {}", rows.moved, rows.addends),
                          Provenance::computed));
   add_facts(f, rows.got, rows.expected, Provenance::projected);
@@ -186,12 +282,15 @@ std::optional<Foreseen> reduced(const PlanFacts& facts, NodeId id) {
   double exact = 0.0, size = 0.0;
   for (std::int64_t i = 0; i < n; ++i) exact += static_cast<double>(load(i)), size += std::fabs(static_cast<double>(load(i)));
   const auto sum = static_cast<double>(narrow_sum(node.arithmetic, n, load));
-  if (!std::isfinite(sum) || std::fabs(exact) < 0.1 * size || std::fabs(missing(sum, exact)) < much_missing) return std::nullopt;
-  Foreseen f = foreseen_at(facts, id, stuck(), facts.feeds_loss(node.outputs.front()) ? Gravity::damage : Gravity::contained);
+  if (!std::isfinite(sum) || std::fabs(exact) < 0.1 * size) return std::nullopt;
+  const Bar bar(node.arithmetic.accumulate, in);
+  if (!bar.reached(missing(sum, exact))) return std::nullopt;
+  const Gravity grave = bar.near(missing(sum, exact)) ? Gravity::note : Gravity::damage;
+  Foreseen f = foreseen_at(facts, id, stuck(), facts.feeds_loss(node.outputs.front()) ? grave : Gravity::contained);
   f.format = name(node.arithmetic.accumulate);
   const std::int64_t moved = node.arithmetic.order == SumOrder::serial ? added_up(node.arithmetic.accumulate, n, load).moved : n;
   f.what = fmt::format("{}: {} numbers are added up in {}, and the sum {} at {}: {} would be right, {}", node.name, n, f.format,
-                       moved < n ? fmt::format("stands still after {} of them", moved) : "ends", amount(sum), amount(exact), lost_words(sum, exact));
+                       moved < n ? fmt::format("stands still after {} of them", moved) : "ends", amount(sum), amount(exact), lost_words(sum, exact, bar));
   f.facts.push_back(fact("addends", "addends before it stands still", static_cast<double>(moved), fmt::format("{} of {}", moved, n), Provenance::computed));
   add_facts(f, sum, exact, Provenance::projected);
   return f;
@@ -229,6 +328,19 @@ void check_stuck_sums(const PlanFacts& facts, FoundFaults& found) {
       }
   }
   gather(std::move(accumulators), found);
+}
+
+std::set<std::string> micro_batch_addends(const engine::StepPlan& plan) {
+  std::set<std::string> names;
+  std::int64_t left = most_numbers_of_all;
+  for (const Node& node : plan.graph.nodes()) {
+    if (node.op->name != "accumulate" || !narrow(plan.graph.value(node.outputs.front()).format) || plan.micro_batches < 2) continue;
+    const std::int64_t numbers = plan.graph.value(node.inputs.front()).shape.elements() * plan.micro_batches;
+    if (numbers > left) continue;
+    left -= numbers;
+    add_with_casts(plan.graph, node.inputs.front(), names);
+  }
+  return names;
 }
 
 std::set<std::string> narrow_addends(const engine::StepPlan& plan) {

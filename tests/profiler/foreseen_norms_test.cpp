@@ -122,6 +122,30 @@ TEST_F(ForeseenNorms, RunningVariancesInSixteenBits) {
   EXPECT_TRUE(of("fp16_pure", small("1e-4", "1e-5")).cause("activation_below_range", "rv.ema") == nullptr);
 }
 
+/// batch_norm with a first channel of a and b, alternating.
+std::string far_from_zero(const std::string& a, const std::string& b) {
+  std::string nodes = batch_norm("1.0", "1e-5");
+  for (std::size_t at = nodes.find("[1.0, -1.0]"); at != std::string::npos; at = nodes.find("[1.0, -1.0]"))
+    nodes.replace(at, std::string("[1.0, -1.0]").size(), "[" + a + ", " + b + "]");
+  return nodes;
+}
+
+// Near 1000 the numbers of bf16 are 4 apart: 999 and 1001 both become 1000. Those of fp16 are 0.5 apart.
+TEST_F(ForeseenNorms, ValuesThatFallTogetherBesideTheirMean) {
+  const Told bad = of("bf16_pure", far_from_zero("999.0", "1001.0"));
+  const Foreseen* const f = bad.foreseen("variance_lost", "bn");
+  ASSERT_NE(f, nullptr) << bad.before.verdict;
+  EXPECT_EQ(f->gravity, Gravity::damage);
+  EXPECT_EQ(value(f, "groups"), 1.0) << "the other channel is near 0";
+  EXPECT_EQ(value(f, "collapsed"), 1.0);
+  EXPECT_EQ(value(f, "variance"), 1.0);
+  EXPECT_THAT(f->what, HasSubstr("the mean is 1000 and the standard deviation 1, and the numbers of bf16 there are 4 apart; the variance that the norm divides by becomes 0 instead of 1"));
+  EXPECT_EQ(bad.before.forecast, reports::Forecast::damage) << bad.before.verdict;
+  EXPECT_EQ(of("bf16_pure", far_from_zero("900.0", "1100.0")).foreseen("variance_lost", "bn"), nullptr);
+  EXPECT_EQ(of("fp16_pure", far_from_zero("999.0", "1001.0")).foreseen("variance_lost", "bn"), nullptr) << "exact there";
+  EXPECT_EQ(of("bf16", far_from_zero("999.0", "1001.0")).foreseen("variance_lost", "bn"), nullptr) << "its input is fp32's";
+}
+
 std::string layer_norm(const std::string& a) {
   return fmt::format("{{name = \"x\", op = \"input\", values = [[{0}, -{0}, 1.0, 2.0], [1.0, 2.0, 3.0, 4.0]]}},\n"
                      "{{name = \"g\", op = \"parameter\", shape = [4], init = 1.0}}, {{name = \"b\", op = \"parameter\", shape = [4], init = 0.5}},\n"

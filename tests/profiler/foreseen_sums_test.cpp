@@ -56,6 +56,59 @@ TEST(ForeseenSums, MicroBatchesOfCase26) {
   EXPECT_EQ(stuck(foresee(case_settings("26", {"train.micro_batches=1000", "train.accumulator_format=fp32"}), "bf16"), "tenth.grad.accumulate"), nullptr);
 }
 
+/// w x summed over k micro-batches whose x differ: the gradient of w is the sum of all x, over k.
+Settings unequal(const std::string& micro_batches, const std::string& values) {
+  Settings settings;
+  settings.add_text("model = {kind = 'graph', loss = 'loss'}\n"
+                    "train = {steps = 1, lr = 1.0, optimizer = 'sgd', momentum = 0.0, weight_decay = 0.0, clip = 0.0, accumulator_format = 'bf16', micro_batches = " + micro_batches + "}\n"
+                    "run = {modes = ['bf16']}\n"
+                    "node = [{name = 'x', op = 'input', values = " + values + "}, {name = 'w', op = 'parameter', init = 1.0}, {name = 'loss', op = 'mul', inputs = ['x', 'w']}]\n",
+                    "made-up.toml");
+  return settings;
+}
+
+// Around 1/1024 each: from 0.25 on half an ulp of bf16 is as much, and what lies below is swallowed. The run itself says what the sum came to.
+TEST(ForeseenSums, MicroBatchesThatDiffer) {
+  const Settings settings = unequal("1024", "{uniform = [0.5, 1.0]}");
+  const reports::ModePrediction m = foresee(settings, "bf16");
+  const Foreseen* const f = stuck(m, "w.grad.accumulate");
+  ASSERT_NE(f, nullptr) << m.verdict;
+  EXPECT_EQ(f->gravity, reports::Gravity::damage) << f->what;
+  EXPECT_EQ(m.forecast, reports::Forecast::damage) << m.verdict;
+  EXPECT_NEAR(value(f, "expected"), 0.75, 0.02) << f->what;
+  const ScratchFolder scratch;
+  record_experiment(settings.build(), scratch("a.ulp"));
+  const reports::RunFileReader reader(scratch("a.ulp"));
+  const reports::StepRecord step = reader.steps(reader.runs().at(0).id).at(0);
+  EXPECT_EQ(value(f, "stuck_at"), step.gradient_norm.value_or(NAN)) << f->what;
+  EXPECT_EQ(stuck(foresee(unequal("4", "{uniform = [0.5, 1.0]}"), "bf16"), "w.grad.accumulate"), nullptr);
+}
+
+/// A sum of n ones, one after the other: it stands still at 256 in bf16, at 2048 in fp16.
+TEST(ForeseenSums, NearTheBarNobodyKnows) {
+  struct {
+    const char* mode;
+    const char* n;
+    double missing;
+    bool near;
+  } const sums[] = {{"bf16", "258", 2.0 / 258, true}, {"bf16", "300", 44.0 / 300, false}, {"fp16", "2068", 20.0 / 2068, true}, {"fp16", "2100", 52.0 / 2100, false}};
+  for (const auto& c : sums) {
+    Settings settings;
+    settings.add_text(std::string("model = {kind = 'graph', loss = 'loss'}\ntrain = {steps = 1, lr = 0.0, scaler.init = 1.0}\n"
+                                  "override = [{nodes = 'loss', accumulate = 'lower', order = 'serial'}]\n"
+                                  "node = [{name = 'x', op = 'constant', init = 1.0, shape = [") + c.n + "]}, {name = 'w', op = 'parameter', init = 1.0, shape = [1]},\n"
+                      "{name = 'p', op = 'mul', inputs = ['x', 'w']}, {name = 'loss', op = 'sum', inputs = 'p'}]\n",
+                      "made-up.toml");
+    const reports::ModePrediction m = foresee(settings, c.mode);
+    const Foreseen* const f = stuck(m, "loss");
+    ASSERT_NE(f, nullptr) << c.mode << c.n << m.verdict;
+    EXPECT_NEAR(value(f, "missing"), c.missing, 1e-9);
+    EXPECT_EQ(f->gravity, c.near ? reports::Gravity::note : reports::Gravity::damage) << f->what;
+    EXPECT_EQ(m.forecast, c.near ? reports::Forecast::safe : reports::Forecast::damage) << m.verdict;
+    EXPECT_THAT(f->what, HasSubstr(c.near ? "may be missing, which is near the bar of 1 %" : "will be missing"));
+  }
+}
+
 TEST(ForeseenSums, EmbeddingOfCase21) {
   const reports::ModePrediction fp16 = foresee(case_settings("21"), "fp16"), bf16 = foresee(case_settings("21"), "bf16");
   const Foreseen* const f = stuck(fp16, "drawn.lookup.dtable");

@@ -10,6 +10,7 @@
 #include "profiler/cli/program.h"
 #include "profiler/predict/predict.h"
 #include "reports/export/exporter.h"
+#include "tests/profiler/support/answer.h"
 #include "tests/profiler/support/scratch.h"
 
 namespace ulpscope::profiler {
@@ -256,7 +257,7 @@ TEST(Prediction, WhatIsNotFiniteInFp32IsNeverSafe) {
   for (const ModePrediction& m : p.modes) {
     EXPECT_NE(reports::name(m.forecast), "safe") << m.mode;
     const Foreseen& f = fault(m, "not_finite_in_fp32", "e");
-    EXPECT_THAT(f.what, HasSubstr("the loss is not finite in fp32 either: e (exp, forward) has 1 of 2 elements not finite, from inputs up to 90"));
+    EXPECT_THAT(f.what, HasSubstr("the loss is not finite in fp32 either: e (exp, forward) has 1 of 2 elements not finite, from inputs up to 90 in magnitude"));
     EXPECT_EQ(&f, &m.foreseen.front()) << "it comes first";
   }
   ASSERT_EQ(p.remarks.size(), 1u);
@@ -307,6 +308,21 @@ TEST(Prediction, TheProgramPrintsIt) {
   EXPECT_EQ(std::get<0>(run({"diagnose", "x.ulp", "--predict"})), exit_usage);
   EXPECT_EQ(std::get<0>(run({"diagnose", file, "--predict", "--mode", "fp17"})), exit_usage);
   EXPECT_EQ(std::get<0>(run({"diagnose", file, "--predict", "--step", "2"})), exit_usage);
+}
+
+TEST(Prediction, TheProgramTakesKeys) {
+  const std::string file = std::string(ULPSCOPE_SOURCE_DIR) + "/examples/cases/01.toml";
+  const Answer twin = ulpscope({"diagnose", "--mode", "fp16", "--predict", "--set", "train.keep_fp32=layer2.*", "--set", "train.scaler.init=256", file});
+  EXPECT_EQ(twin.code, exit_ok) << twin.err;
+  EXPECT_THAT(twin.out, HasSubstr("fp16: safe"));
+  for (const char* wrong : {"train.lrr=1", "train.lr", "train.lr=fast", "run.modes=fp17"}) {
+    const Answer here = ulpscope({"diagnose", file, "--predict", "--set", wrong}), there = ulpscope({"run", file, "--set", wrong});
+    EXPECT_EQ(here.code, exit_usage) << wrong;
+    EXPECT_EQ(here.err, there.err) << "said as ulpscope run says it";
+  }
+  const Answer recorded = ulpscope({"diagnose", "x.ulp", "--set", "train.lr=1"});
+  EXPECT_EQ(recorded.code, exit_usage);
+  EXPECT_THAT(recorded.err, HasSubstr("--set goes with --predict"));
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ TEST_F(DiagnosisDomainTest, ALogarithmOfWhatComesInNegative) {
     run.observe(0, {{"x", {.greatest = 3.0}}, {"gap", {.greatest = 2.0}}, {"l", {.nan = 1}}, {"loss", {.elements = 1, .nan = 1}}}, "replay");
     const Cause c = of(run).causes.at(0);
     EXPECT_EQ(c.kind, Kind::outside_domain);
-    EXPECT_THAT(c.what, HasSubstr("there is no logarithm of those"));
+    EXPECT_THAT(c.what, HasSubstr("1 of what it reads is negative, and there is no logarithm of those"));
     EXPECT_THAT(c.what, HasSubstr(difference ? "gap (sub) makes them: its operands reach 3 and 1 in magnitude, the difference 2" : "x comes in so"));
     EXPECT_THAT(c.what, Not(HasSubstr("cancel")));
     EXPECT_TRUE(std::isnan(value(c, "cancellation")));

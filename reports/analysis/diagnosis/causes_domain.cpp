@@ -109,9 +109,9 @@ Known domain_cause(const Suspect& s, Cause& cause) {
   const PlanView& plan = s.evidence.plan();
   const std::int64_t count = s.root.stat->nan;
   cause.kind = Kind::outside_domain;
-  cause.what = fmt::format("{} ({}, {}): {} of {} {} NaN, from numbers that are finite: {} are negative, and there is no {} of those", s.node().record.name, op,
+  cause.what = fmt::format("{} ({}, {}): {} of {} {} NaN, from numbers that are finite: {} {} negative, and there is no {} of those", s.node().record.name, op,
                            name(s.node().record.phase), count, counted(s.root.stat->elements, "element"), count == 1 ? "is" : "are",
-                           count == read->elements ? "all that it reads" : fmt::format("{} of what it reads", count), root ? "root" : "logarithm");
+                           count == read->elements ? "all that it reads" : fmt::format("{} of what it reads", count), count == 1 ? "is" : "are", root ? "root" : "logarithm");
   cause.facts.push_back(fact("negative", "negative numbers", static_cast<double>(count), fmt::format("{} of {}: of those alone comes a NaN", count, read->elements),
                              Provenance::inferred));
   const TensorId tensor = plan.uncast(*s.node().inputs.front());
