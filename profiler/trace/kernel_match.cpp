@@ -139,6 +139,7 @@ class Matcher {
     if (!good) return spoil(s), false;
     if (s.node < 0) return ++seen().between_nodes, true;
     placed.node = s.node;
+    placed.micro_batch = s.micro_batch;
     add(s.node, s.step, 0, by_call, work);
     return true;
   }

@@ -69,6 +69,7 @@ struct Placed {
   std::size_t kernel = 0;                     ///< in TraceData::records.kernels
   std::optional<std::int32_t> node{};
   std::optional<std::int64_t> step{};
+  std::optional<std::int32_t> micro_batch{};  ///< of a node's kernels, where it is known: not of those of a graph
 };
 
 /// Device time of a node over the steps in which nothing of it is missing. Kernels, copies and sets; of several streams, their sum.

@@ -5,43 +5,17 @@
 #include <algorithm>
 #include <string>
 
+#include "profiler/trace/counter_records.h"
 #include "profiler/trace/kernel_refusals.h"
+#include "profiler/trace/trace_rows.h"
 
 namespace ulpscope::profiler {
 namespace {
 
-using reports::CompletenessRecord;
-using reports::Count;
 using reports::Provenance;
 
 constexpr const char* empty_columns =
     "; the run goes on with event timing: the table kernel is empty, node_timing holds what lies between events around each node";
-
-class Rows {
- public:
-  Rows(const Sink& sink, reports::RunId run) : sink_(sink), run_(run) {}
-
-  void push(const std::string& kind, const std::string& subject, Count count, const std::string& detail, reports::Number seconds = {},
-            Provenance provenance = Provenance::counted) const {
-    CompletenessRecord row;
-    row.run = run_;
-    row.kind = kind;
-    row.subject = subject;
-    row.count = count;
-    row.seconds = seconds;
-    row.provenance = provenance;
-    row.detail = detail;
-    sink_(row);
-  }
-  /// Only if there is something to say.
-  void loss(const std::string& kind, const std::string& subject, std::int64_t count, const std::string& detail) const {
-    if (count > 0) push(kind, "kernel trace: " + subject, count, detail);
-  }
-
- private:
-  const Sink& sink_;
-  reports::RunId run_;
-};
 
 /// CUPTI's clock when the trace began; where it did not say, the first time stamp.
 std::uint64_t origin_of(const TraceData& data) {
@@ -52,8 +26,11 @@ std::uint64_t origin_of(const TraceData& data) {
   return first;
 }
 
-void push_kernels(const Sink& sink, reports::RunId run, const TraceData& data, const TraceMatch& matched, std::int64_t offset_ns) {
+/// How many of them have a count of their tensor pipes. It is of a node's kernels together.
+std::int64_t push_kernels(const Sink& sink, reports::RunId run, const TraceData& data, const TraceMatch& matched, std::int64_t offset_ns,
+                          const KernelCounters* counters) {
   const std::uint64_t origin = origin_of(data);
+  std::int64_t counted = 0;
   for (const Placed& placed : matched.kernels) {
     const KernelActivity& k = data.records.kernels[placed.kernel];
     reports::KernelRecord row;
@@ -71,8 +48,12 @@ void push_kernels(const Sink& sink, reports::RunId run, const TraceData& data, c
     row.static_shared_bytes = k.static_shared_bytes;
     row.dynamic_shared_bytes = k.dynamic_shared_bytes;
     row.tensor_pipe = k.tensor_pipe;
+    if (!row.tensor_pipe && counters != nullptr && placed.node && placed.micro_batch)
+      row.tensor_pipe = counters->share(*placed.node, *placed.micro_batch);
+    counted += row.tensor_pipe ? 1 : 0;
     sink(row);
   }
+  return counted;
 }
 
 void push_node_times(const Sink& sink, reports::RunId run, const TraceMatch& matched) {
@@ -96,31 +77,34 @@ std::string coverage_words(const TraceData& data, const TraceCoverage& c) {
   return fmt::format("{}; {}; {} kernels, {} copies and sets, {} records dropped", steps, launches, c.kernels, c.transfers, data.dropped);
 }
 
-void push_losses(const Rows& rows, const TraceData& data, const TraceCoverage& c, std::int64_t crossed) {
-  rows.loss("dropped", "records", data.dropped, "for which CUPTI had no room");
-  rows.loss("dropped", "buffers", data.declined, "that CUPTI asked for and did not get: all were in use");
-  rows.loss("lost", "buffers", data.lost_buffers, "that there was no memory to read");
-  rows.loss("lost", "broken buffers", data.records.broken, "whose reading ended early");
-  rows.loss("lost", "launches", c.unanswered, "never answered by a record; their nodes' times leave out these steps");
-  rows.loss("lost", "graph nodes", c.graph_nodes_missing, "of launched graphs without a record; their times leave out these steps");
-  rows.loss("lost", "zero time stamps", c.zero_stamps, "records whose time could not be taken: in no table");
-  rows.loss("lost", "inverted time stamps", c.inverted_stamps, "records that end before they begin: in no table");
-  rows.loss("lost", "early time stamps", c.early_stamps, "records from before the trace began: in no table");
-  rows.loss("lost", "contradictions", c.contradictions, "correlation ids that two nodes claim: they are counted for none");
-  rows.loss("lost", "unknown ids", c.unknown_ids, "external ids that were never given");
-  rows.loss("lost", "crossed ids", crossed, "external ids that were not on top when they were popped");
-  rows.loss("note", "unmatched", c.unmatched, "records that no node and no step is known for");
-  rows.loss("note", "unmapped graph nodes", c.unmapped, "records of graph nodes that were made while nothing listened");
-  rows.loss("note", "whole graphs", c.graphs_whole, "launches of graphs of which only the whole was traced");
-  rows.loss("note", "replays and rehearsals", c.other_attempts, "records in no table");
-  rows.loss("note", "between nodes", c.between_nodes, "records of a step, and of none of its nodes");
-  rows.loss("note", "other tools", data.records.foreign, "external ids of other tools, not looked at");
-  rows.loss("note", "unknown kinds", data.records.unknown, "records of kinds that are not read");
-  rows.loss("note", "memory", data.records.memory, "allocations and releases of device memory in the traced steps");
-  rows.loss("note", "markers", data.records.markers, "of NVTX, not used for matching");
+void push_losses(const TraceRows& rows, const TraceData& data, const TraceCoverage& c, std::int64_t crossed) {
+  const auto some = [&](const char* kind, const char* subject, std::int64_t count, const char* detail) {
+    rows.some(kind, fmt::format("kernel trace: {}", subject), count, detail);
+  };
+  some("dropped", "records", data.dropped, "for which CUPTI had no room");
+  some("dropped", "buffers", data.declined, "that CUPTI asked for and did not get: all were in use");
+  some("lost", "buffers", data.lost_buffers, "that there was no memory to read");
+  some("lost", "broken buffers", data.records.broken, "whose reading ended early");
+  some("lost", "launches", c.unanswered, "never answered by a record; their nodes' times leave out these steps");
+  some("lost", "graph nodes", c.graph_nodes_missing, "of launched graphs without a record; their times leave out these steps");
+  some("lost", "zero time stamps", c.zero_stamps, "records whose time could not be taken: in no table");
+  some("lost", "inverted time stamps", c.inverted_stamps, "records that end before they begin: in no table");
+  some("lost", "early time stamps", c.early_stamps, "records from before the trace began: in no table");
+  some("lost", "contradictions", c.contradictions, "correlation ids that two nodes claim: they are counted for none");
+  some("lost", "unknown ids", c.unknown_ids, "external ids that were never given");
+  some("lost", "crossed ids", crossed, "external ids that were not on top when they were popped");
+  some("note", "unmatched", c.unmatched, "records that no node and no step is known for");
+  some("note", "unmapped graph nodes", c.unmapped, "records of graph nodes that were made while nothing listened");
+  some("note", "whole graphs", c.graphs_whole, "launches of graphs of which only the whole was traced");
+  some("note", "replays and rehearsals", c.other_attempts, "records in no table");
+  some("note", "between nodes", c.between_nodes, "records of a step, and of none of its nodes");
+  some("note", "other tools", data.records.foreign, "external ids of other tools, not looked at");
+  some("note", "unknown kinds", data.records.unknown, "records of kinds that are not read");
+  some("note", "memory", data.records.memory, "allocations and releases of device memory in the traced steps");
+  some("note", "markers", data.records.markers, "of NVTX, not used for matching");
 }
 
-void push_cost(const Rows& rows, const TraceCost& cost) {
+void push_cost(const TraceRows& rows, const TraceCost& cost) {
   std::string detail;
   reports::Number seconds;
   if (cost.traced_step_seconds && cost.untraced_step_seconds && *cost.untraced_step_seconds > 0) {
@@ -138,8 +122,9 @@ void push_cost(const Rows& rows, const TraceCost& cost) {
 
 }  // namespace
 
-void record_trace(const Sink& sink, reports::RunId run, const KernelTrace& trace, std::chrono::steady_clock::time_point run_begin) {
-  const Rows rows(sink, run);
+void record_trace(const Sink& sink, reports::RunId run, const KernelTrace& trace, std::chrono::steady_clock::time_point run_begin,
+                  const KernelCounters* counters) {
+  const TraceRows rows(sink, run);
   for (const TraceRefusal& refusal : trace.refusals()) {
     const bool all = refusal.what == "kernel trace";
     rows.push("refused", all ? refusal.what : "kernel trace: " + refusal.what, {},
@@ -153,7 +138,7 @@ void record_trace(const Sink& sink, reports::RunId run, const KernelTrace& trace
   }
   const TraceMatch matched = match(data);
   const std::int64_t offset = std::chrono::duration_cast<std::chrono::nanoseconds>(trace.began() - run_begin).count();
-  push_kernels(sink, run, data, matched, std::max<std::int64_t>(0, offset));
+  const std::int64_t counted = push_kernels(sink, run, data, matched, std::max<std::int64_t>(0, offset), counters);
   push_node_times(sink, run, matched);
   const TraceCoverage& c = matched.coverage;
   rows.push("note", "kernel trace", c.kernels, coverage_words(data, c));
@@ -167,16 +152,13 @@ void record_trace(const Sink& sink, reports::RunId run, const KernelTrace& trace
             {}, Provenance::measured);
   push_losses(rows, data, c, trace.crossed_ids());
   push_cost(rows, trace.cost());
-  const auto counted = std::count_if(matched.kernels.begin(), matched.kernels.end(),
-                                     [&](const Placed& p) { return data.records.kernels[p.kernel].tensor_pipe.has_value(); });
   rows.push("note", "kernel trace: tensor pipes", counted,
-            counted > 0 ? "kernels whose tensor pipes were counted"
-                        : "no hardware counters were read, kernel.tensor_pipe is empty: whether tensor cores were used is inferred from the "
-                          "rate where that proves it, else unknown");
+            counted > 0 ? "kernels with a count of their tensor pipes: that of their node's kernels together, in another step"
+                        : fmt::format("no hardware counters were read, {}", uncounted));
 }
 
 void record_no_trace(const Sink& sink, reports::RunId run, const std::string& why) {
-  Rows(sink, run).push("refused", "kernel trace", {}, why + empty_columns, {}, Provenance::unknown);
+  TraceRows(sink, run).push("refused", "kernel trace", {}, why + empty_columns, {}, Provenance::unknown);
 }
 
 }  // namespace ulpscope::profiler

@@ -31,9 +31,15 @@ const char* remedy(int code) {
       return "GPUs linked by SLI cannot be profiled: turn SLI off";
     case cupti_code::windows_subsystem:
       return "CUPTI does not support this GPU under WSL: use Linux itself";
+    case cupti_code::invalid_metric_name:
+      return "this GPU has no tensor cores, or none that this libcupti can count: a newer driver and libcupti may";
+    case cupti_code::invalid_chip_name:
+      return "this libcupti does not know the GPU's chip: install that of the driver's CUDA version";
+    case cupti_code::invalid_context:
+      return "no GPU is in use on the thread that trains: please report it, with what ulpscope devices says";
     case cupti_code::not_initialized:
-      return "CUPTI cannot reach the CUDA driver: is one loaded, and not older than the CUDA version of libcupti? (ulpscope devices "
-             "says which)";
+      return "CUPTI cannot reach the CUDA driver (is one loaded, and not older than the CUDA version of libcupti? ulpscope devices says "
+             "which), or libnvperf_host.so, which comes with libcupti and which counting needs";
     case cupti_code::unknown:   // as libcupti 13.0 answers where libcuda.so.1 is missing
       return "CUPTI gives no reason; so it answers where it finds no CUDA driver, or one that does not fit it (ulpscope devices says "
              "which is there)";

@@ -7,9 +7,11 @@ namespace ulpscope::profiler {
 
 /// The codes of CUptiResult that are known here (cupti_result.h; part of CUPTI's ABI).
 namespace cupti_code {
+inline constexpr int invalid_context = 3;
 inline constexpr int out_of_memory = 8;
 inline constexpr int not_compatible = 14;
 inline constexpr int not_initialized = 15;
+inline constexpr int invalid_metric_name = 17;
 inline constexpr int invalid_kind = 21;
 inline constexpr int disabled = 23;
 inline constexpr int hardware_busy = 26;
@@ -24,6 +26,7 @@ inline constexpr int mining_processor = 42;
 inline constexpr int multi_instance = 43;
 inline constexpr int linked_devices = 44;
 inline constexpr int windows_subsystem = 45;
+inline constexpr int invalid_chip_name = 46;
 inline constexpr int unknown = 999;
 }  // namespace cupti_code
 

@@ -2,13 +2,15 @@
 
 #include <algorithm>
 
+#include "profiler/trace/counter_records.h"
 #include "profiler/trace/cupti/cupti_module.h"
 #include "profiler/trace/kernel_records.h"
 
 namespace ulpscope::profiler {
 
 TraceWindow trace_window(std::int64_t first, std::int64_t end) {
-  return {first + std::clamp<std::int64_t>((end - first) / 4, 0, 3), 10};
+  const std::int64_t begin = first + std::clamp<std::int64_t>((end - first) / 4, 0, 3);
+  return {begin, std::clamp<std::int64_t>(end - begin - 1, 1, 10)};
 }
 
 RunTrace::RunTrace(Device& device, engine::Topics& topics, Faults& faults, std::int64_t first, std::int64_t end)
@@ -16,16 +18,22 @@ RunTrace::RunTrace(Device& device, engine::Topics& topics, Faults& faults, std::
   if (!gpu_) return;
   const CuptiModule& cupti = cupti_module();
   problem_ = cupti.problem();
-  if (cupti.source() != nullptr)
-    trace_ = std::make_unique<KernelTrace>(topics, faults, *cupti.source(), process_buffers(), [&device] { device.synchronize(); },
-                                           trace_window(first, end));
+  if (cupti.source() == nullptr) return;
+  const auto synchronize = [&device] { device.synchronize(); };
+  trace_ = std::make_unique<KernelTrace>(topics, faults, *cupti.source(), process_buffers(), synchronize, trace_window(first, end));
+  if (cupti.counters() != nullptr) counters_ = std::make_unique<KernelCounters>(topics, faults, *cupti.counters(), *trace_, synchronize);
 }
 
 void RunTrace::record(const Sink& sink, reports::RunId run, std::chrono::steady_clock::time_point run_begin) {
   if (!gpu_) return;
   if (!trace_) return record_no_trace(sink, run, problem_);
+  if (counters_) counters_->finish();   // before the trace is done for want of steps
   trace_->finish();
-  record_trace(sink, run, *trace_, run_begin);
+  record_trace(sink, run, *trace_, run_begin, counters_.get());
+  if (trace_->refused()) return;   // there are no kernels to count
+  if (counters_) return record_counters(sink, run, *counters_);
+  record_no_counters(sink, run, "hardware counters cannot be read: the module that traces kernels was built with CUPTI of CUDA 12 (they need 13), or with "
+                                 "the address sanitizer (at which libcupti ends)");
 }
 
 }  // namespace ulpscope::profiler

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "kernels/device.h"
+#include "profiler/trace/kernel_counters.h"
 #include "profiler/trace/kernel_trace.h"
 
 namespace ulpscope::profiler {
@@ -14,7 +15,7 @@ namespace ulpscope::profiler {
 class RunTrace {
  public:
   /// On a GPU through the CUPTI of this process, if there is one; on a CPU it does nothing. The run goes from step `first` to before
-  /// `end`. All must outlive it.
+  /// `end`: some of them are traced, and the tensor pipes are counted in one behind them. All must outlive it.
   RunTrace(Device& device, engine::Topics& topics, Faults& faults, std::int64_t first, std::int64_t end);
 
   /// Then the clock of the host tells how long launching a node took, not how long it ran: node_timing is this trace's to fill.
@@ -28,9 +29,10 @@ class RunTrace {
   bool gpu_ = false;
   std::string problem_;   ///< why there is no trace
   std::unique_ptr<KernelTrace> trace_;
+  std::unique_ptr<KernelCounters> counters_;
 };
 
-/// Which steps of a run are traced: ten, from its fourth on; in short runs sooner.
+/// Which steps of a run are traced: ten, from its fourth on; in short runs sooner, and fewer, so that one is left behind them.
 TraceWindow trace_window(std::int64_t first, std::int64_t end);
 
 }  // namespace ulpscope::profiler

@@ -1,6 +1,7 @@
 #include "profiler/trace/kernel_trace.h"
 
 #include <algorithm>
+#include <map>
 
 namespace ulpscope::profiler {
 namespace {
@@ -162,6 +163,9 @@ void KernelTrace::stop() {
   data_.launches = std::move(launches);
   void_launches_.clear();
   open_launches_.clear();
+  std::map<std::int64_t, std::int64_t> executions;
+  for (const NodeSpan& span : data_.spans)
+    if (span.node >= 0 && span.attempt == 0) executions_ = std::max(executions_, ++executions[span.step]);
 }
 
 void KernelTrace::finish() {

@@ -55,6 +55,11 @@ class KernelTrace final : private ActivityListener {
   const TraceData& data() const { return data_; }
   const std::vector<TraceRefusal>& refusals() const { return refusals_; }
   bool refused() const { return refused_; }   ///< nothing was traced
+  bool done() const { return done_; }         ///< nothing is collected any more
+  /// Of nodes, in the traced step that had the most; replays and rehearsals left out. Known when it is done.
+  std::int64_t executions_in_a_step() const { return executions_; }
+  /// The step under way is none to compare traced ones with: somebody else makes it slow.
+  void set_step_aside() { step_is_plain_ = false; }
   TraceCost cost() const;
   /// When TraceData::origin was read.
   std::chrono::steady_clock::time_point began() const { return began_; }
@@ -100,7 +105,7 @@ class KernelTrace final : private ActivityListener {
   std::vector<TraceRefusal> refusals_;
   std::vector<double> traced_seconds_, untraced_seconds_;
   Clock::time_point step_begin_{}, began_{};
-  std::int64_t crossed_ = 0, declined_before_ = 0;
+  std::int64_t crossed_ = 0, declined_before_ = 0, executions_ = 0;
   bool refused_ = false, attached_ = false, tracing_ = false, done_ = false, in_step_ = false, step_is_plain_ = false;
   bool counting_ = false, pushing_ = false, push_refused_ = false;
 

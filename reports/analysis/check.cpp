@@ -10,6 +10,7 @@
 #include "kernels/error.h"
 #include "reports/analysis/diagnosis/diagnosis.h"
 #include "reports/analysis/missing_runs.h"
+#include "reports/run_file/counter_rows.h"
 
 namespace ulpscope::reports {
 namespace {
@@ -92,6 +93,7 @@ class Checker {
     if (rule_.name != "incomplete") return;
     for (const CompletenessRecord& row : reader.completeness()) {
       if (row.kind != "dropped" && row.kind != "lost" && row.kind != "fault" && row.kind != "refused") continue;
+      if (lacks_counters(row)) continue;
       const RunRecord* of = nullptr;
       const std::vector<RunRecord> runs = reader.runs();
       for (const RunRecord& run : runs)

@@ -16,6 +16,7 @@
 #include "reports/analysis/likeness.h"
 #include "reports/analysis/machine_likeness.h"
 #include "reports/analysis/sums.h"
+#include "reports/run_file/counter_rows.h"
 
 namespace ulpscope::reports {
 namespace {
@@ -144,7 +145,7 @@ std::string run_name(const RunFileReader& reader, const std::optional<RunId>& id
 
 void Builder::warn_of_gaps(const RunFileReader& reader) {
   for (const CompletenessRecord& row : reader.completeness()) {
-    if (row.kind == "note" && !about_timing(row)) continue;
+    if ((row.kind == "note" && !about_timing(row)) || lacks_counters(row)) continue;
     if (row.kind == "note") {
       out_.notes.push_back(fmt::format("{}: {}{}", reader.path(), run_name(reader, row.run), row.detail));
       continue;

@@ -15,6 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* module_file = "libulpscope_cupti.so";
 constexpr const char* library = "libcupti.so." ULPSCOPE_CUPTI_MAJOR;
+constexpr const char* counting_library = "libnvperf_host.so";
 
 }  // namespace
 
@@ -52,6 +53,9 @@ CuptiModule::CuptiModule(const CuptiPlaces& places) {
                            "nvidia-cuda-cupti), or name its folder in ULPSCOPE_CUDA_LIBRARIES", library, why, ULPSCOPE_CUPTI_MAJOR);
     return;
   }
+  // For libcupti, which looks for it by its name alone when something is to be counted. Without it the rest works.
+  std::string unused;
+  open_library(counting_library, places.libraries, Visible::locally, unused);
   void* const module = open_library(path, {}, Visible::locally, why);
   if (module == nullptr) {
     problem_ = fmt::format("kernels cannot be traced: {} cannot be loaded: {}", path, why);
@@ -68,6 +72,7 @@ CuptiModule::CuptiModule(const CuptiPlaces& places) {
     return;
   }
   source_ = facts()->source();
+  if (facts()->counters != nullptr) counters_ = facts()->counters();
 }
 
 const CuptiModule& cupti_module() {

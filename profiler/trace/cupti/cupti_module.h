@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "profiler/trace/activity.h"
+#include "profiler/trace/counters.h"
 
 namespace ulpscope::profiler {
 
@@ -14,8 +15,9 @@ struct CuptiModuleFacts {
   int interface = 0;                       ///< cupti_module_interface of the sources it was built from
   int version = 0;                         ///< CUPTI_API_VERSION of the header it was built with
   ActivitySource* (*source)() = nullptr;   ///< the one of this process; never destroyed
+  CounterSource* (*counters)() = nullptr;  ///< the same; null: it cannot count, as CUPTI's header was older than CUDA 13's, or under a sanitizer
 };
-inline constexpr int cupti_module_interface = 1;
+inline constexpr int cupti_module_interface = 2;
 /// The one symbol of the module: `const CuptiModuleFacts* ulpscope_cupti_module()`.
 inline constexpr const char* cupti_module_symbol = "ulpscope_cupti_module";
 
@@ -35,11 +37,14 @@ class CuptiModule {
 
   /// Null: there is a problem.
   ActivitySource* source() const { return source_; }
+  /// Null: there is a problem, or the module cannot count.
+  CounterSource* counters() const { return counters_; }
   /// One line: what is missing and what to do. Empty: it is loaded.
   const std::string& problem() const { return problem_; }
 
  private:
   ActivitySource* source_ = nullptr;
+  CounterSource* counters_ = nullptr;
   std::string problem_;
 };
 

@@ -1,4 +1,4 @@
-// The module's one symbol: CUPTI as an ActivitySource.
+// The module's one symbol: CUPTI as an ActivitySource, and its Range Profiler as a CounterSource.
 #include <cupti.h>
 
 #include <fmt/format.h>
@@ -10,6 +10,7 @@
 
 #include "profiler/trace/activity_gate.h"
 #include "profiler/trace/cupti/cupti_module.h"
+#include "profiler/trace/cupti/range_counters.h"
 #include "profiler/trace/cupti/translate.h"
 
 namespace ulpscope::profiler::cupti {
@@ -111,6 +112,12 @@ void CUPTIAPI called(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, co
   }
 }
 
+std::string words_of(CUptiResult code) {
+  const char* text = nullptr;
+  if (cuptiGetErrorMessage(code, &text) == CUPTI_SUCCESS && text != nullptr) return text;
+  return cuptiGetResultString(code, &text) == CUPTI_SUCCESS && text != nullptr ? text : "";
+}
+
 class CuptiSource final : public ActivitySource {
  public:
   int attach(ActivityListener& listener) override {
@@ -144,11 +151,7 @@ class CuptiSource final : public ActivitySource {
   void read(const std::byte* buffer, std::size_t valid, ActivityBatch& into) override {
     if (valid > 0) translate_all(buffer, valid, into, cuptiActivityGetNextRecord);
   }
-  std::string error_text(int code) const override {
-    const char* text = nullptr;
-    if (cuptiGetErrorMessage(static_cast<CUptiResult>(code), &text) == CUPTI_SUCCESS && text != nullptr) return text;
-    return cuptiGetResultString(static_cast<CUptiResult>(code), &text) == CUPTI_SUCCESS && text != nullptr ? text : "";
-  }
+  std::string error_text(int code) const override { return words_of(static_cast<CUptiResult>(code)); }
   std::string version() const override {
     std::uint32_t number = 0;
     return cuptiGetVersion(&number) == CUPTI_SUCCESS ? fmt::format("{}", number) : "of unknown version";
@@ -173,11 +176,30 @@ ActivitySource* source() {
   return made;
 }
 
+// libcupti opens libnvperf_host with RTLD_DEEPBIND, at which the address sanitizer ends the program.
+#if defined(__SANITIZE_ADDRESS__)
+#undef ULPSCOPE_RANGE_PROFILER
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#undef ULPSCOPE_RANGE_PROFILER
+#endif
+#endif
+
+#ifdef ULPSCOPE_RANGE_PROFILER
+CounterSource* counters() {
+  static RangeCounters* const made = new RangeCounters(range_profiler(), words_of);
+  return made;
+}
+#else
+constexpr CounterSource* (*counters)() = nullptr;
+#endif
+
 }  // namespace
 }  // namespace ulpscope::profiler::cupti
 
 extern "C" __attribute__((visibility("default"))) const ulpscope::profiler::CuptiModuleFacts* ulpscope_cupti_module() {
   static const ulpscope::profiler::CuptiModuleFacts facts = {ulpscope::profiler::cupti_module_interface, CUPTI_API_VERSION,
-                                                             ulpscope::profiler::cupti::source};
+                                                             ulpscope::profiler::cupti::source,
+                                                             ulpscope::profiler::cupti::counters};
   return &facts;
 }

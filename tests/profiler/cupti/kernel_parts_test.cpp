@@ -39,8 +39,8 @@ TEST(Refusals, OneLineWithTheRemedyForEachCode) {
   const std::pair<int, const char*> words[] = {
       {35, "NVreg_RestrictProfilingToAdminUsers=0"}, {35, "CAP_SYS_ADMIN"}, {35, "/proc/driver/nvidia/params"}, {39, "Nsight"},
       {33, "pass-through"}, {40, "enable_profiling=1"}, {41, "confidential"}, {42, "CMP"}, {43, "MIG"}, {44, "SLI"}, {45, "WSL"},
-      {15, "driver"}, {23, "another profiler"}, {26, "dcgmi"}, {27, "newer driver"}, {14, "newer driver"}, {21, "newer driver"},
-      {38, "libcupti"}, {8, "batch"}, {999, "no CUDA driver"}};
+      {15, "driver"}, {15, "libnvperf_host.so"}, {23, "another profiler"}, {26, "dcgmi"}, {27, "newer driver"}, {14, "newer driver"}, {21, "newer driver"},
+      {38, "libcupti"}, {8, "batch"}, {17, "no tensor cores"}, {46, "chip"}, {3, "report it"}, {999, "no CUDA driver"}};
   for (const auto& [code, word] : words) {
     const std::string line = refusal_line("kernel trace", code, "CUPTI_ERROR");
     EXPECT_THAT(line, HasSubstr("kernel trace refused by CUPTI (error " + std::to_string(code) + ")"));

@@ -64,6 +64,10 @@ TEST(TraceWindowOfARun, LiesInsideIt) {
   EXPECT_EQ(trace_window(100, 300).first, 103) << "of a run that goes on";
   EXPECT_EQ(trace_window(0, 2).first, 0);
   EXPECT_EQ(trace_window(0, 5).first, 1);
+  EXPECT_EQ(trace_window(0, 300).steps, 10);
+  EXPECT_EQ(trace_window(0, 5).steps, 3) << "one is left to be counted";
+  EXPECT_EQ(trace_window(0, 2).steps, 1);
+  EXPECT_EQ(trace_window(0, 1).steps, 1);
 }
 
 TEST_F(KernelTraceTest, OnACpuThereIsNothingToTrace) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <string_view>
 
 #include "profiler/trace/cupti/cupti_module.h"
 #include "profiler/trace/kernel_records.h"
@@ -54,6 +55,50 @@ TEST_F(CuptiModuleTest, ReadsForgedRecordsAsCuptiLaysThemOut) {
 #else
   GTEST_SKIP() << "records of this version are not forged here";
 #endif
+}
+
+class CuptiCountersTest : public CuptiModuleTest {
+ protected:
+  void SetUp() override {
+    if (module.counters() == nullptr) GTEST_SKIP() << module.problem() << " (or it cannot count: CUDA 12, or the address sanitizer)";
+    if (module.counters()->plan("GH100", tensor_pipe_metrics).code == CUPTI_ERROR_NOT_INITIALIZED) GTEST_SKIP() << "no libnvperf_host.so";
+  }
+};
+
+// CUPTI knows the counters of every chip without one of them.
+TEST_F(CuptiCountersTest, EveryChipWithTensorCoresCountsThemInOnePass) {
+  for (const char* chip : {"GV100", "TU102", "TU104", "TU106", "GA100", "GA102", "GA104", "GA10B", "GH100", "AD102", "AD107", "GB100", "GB202"}) {
+    const CounterPlan plan = module.counters()->plan(chip, tensor_pipe_metrics);
+    EXPECT_EQ(plan.code, 0) << chip << ": " << plan.call;
+    EXPECT_EQ(plan.passes, 1u) << chip;
+    EXPECT_EQ(plan.metric, tensor_pipe_metrics[std::string_view(chip).starts_with("AD") ? 0 : 1]) << chip;
+  }
+}
+
+TEST_F(CuptiCountersTest, SaysOfWhichChipsItCountsNothing) {
+  for (const char* chip : {"TU116", "TU117"}) EXPECT_EQ(module.counters()->plan(chip, tensor_pipe_metrics).code, 17) << chip;
+  EXPECT_EQ(module.counters()->plan("XX100", tensor_pipe_metrics).code, 46);
+  const char* const nonsense[] = {"sm__nonsense.avg"};
+  const CounterPlan plan = module.counters()->plan("GH100", nonsense);
+  EXPECT_EQ(plan.code, 17);
+  EXPECT_EQ(plan.metric, "");
+}
+
+TEST_F(CuptiCountersTest, WithoutADriverCountingIsRefused) {
+  for (int time = 0; time < 2; ++time) {   // and again, for the next mode
+    const CounterPlan plan = module.counters()->open(tensor_pipe_metrics, 100);
+    if (plan.code == 0) return module.counters()->close();   // there is a driver, and it lets us
+    EXPECT_NE(plan.call, "");
+    EXPECT_NE(module.counters()->begin(), 0);
+    EXPECT_NE(module.counters()->push(1), 0);
+    EXPECT_NE(module.counters()->pop(), 0);
+    EXPECT_NE(module.counters()->end(), 0);
+    std::vector<RangeCount> counts;
+    std::size_t dropped = 0;
+    EXPECT_NE(module.counters()->read(counts, dropped), 0);
+    EXPECT_TRUE(counts.empty());
+    module.counters()->close();
+  }
 }
 
 TEST_F(CuptiModuleTest, WithoutADriverTheTraceIsRefusedAndTheRunGoesOn) {
