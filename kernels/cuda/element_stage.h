@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/launch.h"
 #include "kernels/ops/dropout.h"
@@ -45,8 +46,9 @@ struct NoStageParameters {};
 
 template <template <class> class Body, int inputs, class Parameters = NoStageParameters>
 const Stage* element_stage() {
-  constexpr bool none = sizeof(Parameters) == 1;
-  static_assert(none || sizeof(Parameters) <= most_parameter_bytes);
+  constexpr bool none = std::is_empty_v<Parameters>;
+  static_assert(std::is_trivially_copyable_v<Parameters>, "parameters reach the GPU as bytes");
+  static_assert(none || sizeof(Parameters) <= most_parameter_bytes, "a link of a fused launch holds most_parameter_bytes of parameters");
   static const ElementStage functions{CodeOf<Body>::value, none ? 0 : sizeof(Parameters)};
   static const Stage stage = [] {
     Stage s;

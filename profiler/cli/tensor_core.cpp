@@ -32,6 +32,7 @@ struct TensorCoreArguments {
   std::string path;
   std::string device;
   UnitDefaults defaults;
+  bool sums_given = false;   ///< --result or --zero-products, which have defaults
   bool json = false;
 };
 
@@ -131,8 +132,9 @@ int tensor_core_command(const TensorCoreArguments& arguments, const Invocation& 
     throw UsageError(fmt::format("--format {}: there are fp16, bf16, tf32, fp8_e4m3, fp8_e5m2", reports::printable(d.format)));
   if (d.promote < 0) throw UsageError("--promote: a whole number, 0 or above");
   if (!arguments.device.empty()) {
-    if (!arguments.path.empty() || !d.generation.empty() || !d.format.empty() || !d.instruction.empty() || d.promote != 0)
-      throw UsageError("--device asks a GPU the vectors that tell units apart: no file, --generation, --format, --instruction or --promote beside it");
+    if (!arguments.path.empty() || !d.generation.empty() || !d.format.empty() || arguments.sums_given || !d.instruction.empty() || d.promote != 0)
+      throw UsageError("--device asks a GPU the vectors that tell units apart: no file, --generation, --format, --result, --instruction, --zero-products or --promote "
+                       "beside it");
     return ask_device(arguments.device, arguments.json, call);
   }
   if (!arguments.path.empty()) return try_vectors(arguments, call);
@@ -153,10 +155,10 @@ Action declare_tensor_core(CLI::App& app) {
   app.add_option("--device", arguments->device, "ask this GPU (cuda, cuda:1 …) the vectors that tell units apart, by its own instruction")->type_name("GPU");
   app.add_option("--generation", d.generation, "of lines that name none: v100, turing, ampere, ada, hopper, blackwell")->type_name("UNIT");
   app.add_option("--format", d.format, "of their operands: fp16, bf16, tf32, fp8_e4m3, fp8_e5m2")->type_name("FORMAT");
-  app.add_option("--result", d.result, "of their sums: fp32, fp16, e8m13")->type_name("FORMAT");
+  const CLI::Option* const result = app.add_option("--result", d.result, "of their sums: fp32, fp16, e8m13")->type_name("FORMAT");
   app.add_option("--instruction", d.instruction, "for fp8: mma, wgmma, mma.sync, tcgen05, qmma; without it the generation's default")
       ->type_name("NAME");
-  app.add_option("--zero-products", d.zeros, "whether they take part in the alignment: excluded, included")->type_name("WHAT");
+  const CLI::Option* const zeros = app.add_option("--zero-products", d.zeros, "whether they take part in the alignment: excluded, included")->type_name("WHAT");
   app.add_option("--promote", d.promote, "elements of K after which a sum is added up in fp32, as libraries do with fp8 (128); 0: none")
       ->type_name("K");
   app.add_flag("--json", arguments->json, "print JSON");
@@ -164,7 +166,10 @@ Action declare_tensor_core(CLI::App& app) {
                      "(bit patterns in hexadecimal, separated by blanks) and expected are needed. Exit code 1: a line was answered otherwise; with "
                      "--device: the GPU answers otherwise than a row that rests on captured data.",
                      ""));
-  return [arguments](const Invocation& call) { return tensor_core_command(*arguments, call); };
+  return [arguments, result, zeros](const Invocation& call) {
+    arguments->sums_given = result->count() + zeros->count() > 0;
+    return tensor_core_command(*arguments, call);
+  };
 }
 
 }  // namespace ulpscope::profiler

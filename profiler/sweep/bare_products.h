@@ -1,5 +1,5 @@
-// The products of a step alone, by the device's library, one after the other and nothing between: what a step cannot be faster than
-// without other products.
+// The products of a step alone, by the device's library, each by itself and several times in a row: what a step would take that were
+// nothing but its products, or a little less: their operands may lie in caches.
 #pragma once
 
 #include <cstdint>

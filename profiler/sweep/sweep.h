@@ -33,9 +33,9 @@ struct SweepJob {
 /// Bytes that the greatest operands take together.
 std::int64_t sweep_bytes(const SweepJob& job);
 
-/// One set of operands, the greatest that is needed, serves all: numbers between 1 and 2 of either sign. Each product is warmed up, then
-/// in every round each is timed once (the given size twice), in an order that moves on from round to round, so that whatever slows the
-/// machine down slows all alike. On a GPU also between events of the device. A product that fails is left out and says why.
+/// Each product is warmed up, then in every round a sample of each is taken (of the given size two; timed_product.h), in an order that
+/// moves on from round to round, so that whatever slows the machine down slows all alike. On a GPU also between events of the device. A
+/// product that fails is left out and says why.
 /// told: before the rounds begin, how many there are and about how long they take; stop: asked after every sample, true ends it after
 /// the rounds that are whole.
 reports::SweepInput run_sweep(const SweepJob& job, const std::function<void(std::int64_t rounds, double seconds)>& told,

@@ -13,7 +13,7 @@
 
 namespace ulpscope::profiler {
 
-/// A sample lasts at least so long: products that take less are done several times in a row.
+/// A sample is to last so long: products that took less in the warm-up are done several times in a row, and the mean is theirs.
 inline constexpr double least_sample_seconds = 1e-3;
 
 class TimedProduct {

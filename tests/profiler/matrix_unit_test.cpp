@@ -193,6 +193,11 @@ TEST_F(MatrixUnits, ShowsItsTable) {
   EXPECT_EQ(ulpscope({"tensor-core", "--generation", "pascal"}).code, exit_usage);
   EXPECT_THAT(ulpscope({"tensor-core", "--generation", "turing", "--format", "bf16"}).err, HasSubstr("turing has no bf16"));
   EXPECT_THAT(ulpscope({"tensor-core", "--promote", "128"}).err, HasSubstr("none is given"));
+  for (const char* flag : {"--result", "--zero-products"}) {   // their defaults, too: the GPU is asked whatever it is asked
+    const Answer refused = ulpscope({"tensor-core", "--device", "cuda", flag, flag == std::string("--result") ? "fp32" : "excluded"});
+    EXPECT_EQ(refused.code, exit_usage) << flag;
+    EXPECT_THAT(refused.err, HasSubstr("--device asks a GPU the vectors that tell units apart: no file"));
+  }
   EXPECT_THAT(ulpscope({"tensor-core", folder_}).err, HasSubstr("a folder"));
 }
 
