@@ -22,6 +22,8 @@ void take_losses(const std::vector<StepRecord>& steps, std::optional<std::int64_
       streak.reset();
       skips.reset();
       skipped = 0;
+      result.last_finite_loss = step.loss;
+      result.last_finite_step = step.step;
       if (!result.best_loss || *step.loss < *result.best_loss) result.best_loss = step.loss;
       continue;
     }
@@ -41,7 +43,7 @@ void take_losses(const std::vector<StepRecord>& steps, std::optional<std::int64_
   std::vector<double> last;
   for (auto step = steps.rbegin(); step != steps.rend() && last.size() < final_steps; ++step) {
     if (!step->loss) continue;
-    if (step->skipped && !std::isfinite(*step->loss) && !result.diverged()) continue;
+    if (!std::isfinite(*step->loss) && !result.diverged()) continue;
     last.push_back(*step->loss);
   }
   result.final_loss = mean(last);
@@ -173,12 +175,21 @@ std::optional<std::string> status_note(const RunResult& result) {
   return note;
 }
 
+std::string final_loss_words(const RunResult& result, const std::function<std::string(double)>& number) {
+  if (!result.final_loss) return "unknown";
+  return result.diverged() && !std::isfinite(*result.final_loss) ? "none" : number(*result.final_loss);
+}
+
 // People count steps from 1: iteration 0 is step 1.
 std::optional<std::string> divergence_note(const RunResult& result) {
+  const auto last = [&](const char* what) {
+    return result.last_finite_step ? fmt::format("; the last finite {} is {:.5g}, in step {}", what, *result.last_finite_loss, *result.last_finite_step + 1)
+                                   : std::string("; no loss on record is finite");
+  };
   if (result.stopped_at)
-    return fmt::format("diverged: a gradient that is not finite ended it in step {}", *result.stopped_at + 1);
+    return fmt::format("diverged: a gradient that is not finite ended it in step {}{}", *result.stopped_at + 1, last("loss"));
   if (result.diverged())
-    return fmt::format("diverged: the loss is not finite from step {} on", *result.diverged_at + 1);
+    return fmt::format("diverged: the loss is not finite from step {} on{}", *result.diverged_at + 1, last("one"));
   if (result.ran_away_at)
     return fmt::format("diverged: the loss ran away, said in step {}{}", *result.ran_away_at + 1,
                        result.came_back ? fmt::format("; it came back, to {:.4g} at the end", *result.final_loss) : "");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,9 +27,11 @@ struct RunResult {
   Count overflows{};  ///< steps with a gradient that was not finite
   Provenance steps_from = Provenance::counted;  ///< of these three: inferred where a log does not say what was skipped
 
-  /// Mean training loss of the last 10 recorded steps; skipped steps whose loss is not finite are left out, unless the
-  /// run ended in them. NaN if gradients that were not finite ended the run: it came to nothing.
+  /// Mean training loss of the last 10 recorded steps; losses that are not finite are left out, unless the run ended in
+  /// them. NaN if gradients that were not finite ended the run: it came to nothing.
   Number final_loss{};
+  Number last_finite_loss{};                         ///< training loss of the last recorded step that has a finite one
+  std::optional<std::int64_t> last_finite_step{};    ///< that step: iteration
   Number best_loss{};      ///< least finite training loss of a step
   Number held_out_loss{};  ///< last evaluation; NaN (if there was one) like final_loss
   Number best_held_out_loss{};
@@ -68,8 +71,10 @@ RunResult summarise_run(const RunFileReader& reader, const RunRecord& run);
 std::optional<std::string> missing_note(const RunResult& result);
 /// "interrupted after 12 of 200 steps: …", or nothing for a run that finished, all of its steps on record.
 std::optional<std::string> status_note(const RunResult& result);
-/// Steps counted from 1: "diverged: the loss is not finite from step 37 on", "diverged: a gradient that is not finite
-/// ended it in step 37", "diverged: the loss ran away, said in step 37" (with what it came back to, if it did), "the loss was not finite in 2 steps, first in
+/// The final loss for people: "none" of a run that ended in numbers that are not finite (divergence_note says the last that was), "unknown".
+std::string final_loss_words(const RunResult& result, const std::function<std::string(double)>& number);
+/// Steps counted from 1: "diverged: the loss is not finite from step 37 on; the last finite one is 2.31, in step 36", "diverged: a gradient that
+/// is not finite ended it in step 37; the last finite loss is 2.31, in step 37", "diverged: the loss ran away, said in step 37" (with what it came back to, if it did), "the loss was not finite in 2 steps, first in
 /// step 5, and recovered" (or ", and it was skipped"), or nothing.
 std::optional<std::string> divergence_note(const RunResult& result);
 

@@ -54,6 +54,8 @@ void write_run(const ComparisonLines& lines, const RunResult& run) {
   lines.of_run(run, "status", status_text(run), Provenance::unknown);
   if (!run.run.message.empty()) lines.of_run(run, "message", run.run.message, Provenance::unknown);
   loss("final_loss", run.final_loss);
+  loss("last_finite_loss", run.last_finite_loss);
+  counted("last_finite_step", run.last_finite_step);
   loss("best_loss", run.best_loss);
   loss("held_out_loss", run.held_out_loss);
   counted("steps_applied", run.applied, run.steps_from);

@@ -54,6 +54,8 @@ json run(const RunResult& r) {
           {"skipped", optional(r.skipped)},
           {"overflows", optional(r.overflows)},
           {"final_loss", loss(r.final_loss)},
+          {"last_finite_loss", loss(r.last_finite_loss)},
+          {"last_finite_step", optional(r.last_finite_step)},
           {"best_loss", loss(r.best_loss)},
           {"held_out_loss", loss(r.held_out_loss)},
           {"best_held_out_loss", loss(r.best_held_out_loss)},
@@ -74,6 +76,7 @@ json run_meanings() {
   constexpr const char* iteration =
       "iteration, counted from 0 as in the run file; texts count steps from 1: iteration 0 is step 1";
   return {
+      {{"key", "last_finite_step"}, {"meaning", fmt::format("last step whose loss is finite: {}", iteration)}},
       {{"key", "first_not_finite"}, {"meaning", fmt::format("first loss that is not finite: {}", iteration)}},
       {{"key", "diverged_at"}, {"meaning", fmt::format("from here on no loss is finite: {}", iteration)}},
       {{"key", "stopped_at"}, {"meaning", fmt::format("a gradient that is not finite ended the run: {}", iteration)}},

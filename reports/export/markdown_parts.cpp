@@ -107,7 +107,7 @@ std::string runs_table(const Report& report) {
       std::string notes;
       for (const auto& note : {divergence_note(run), status_note(run)})
         if (note) notes += (notes.empty() ? "" : "; ") + *note;
-      table.row({fmt::format("{}, seed {}", label(mode), run.run.seed), status_text(run), number(run.final_loss), number(run.held_out_loss), count(run.applied), count(run.skipped), notes});
+      table.row({fmt::format("{}, seed {}", label(mode), run.run.seed), status_text(run), final_loss_words(run, [](double x) { return number_text(x); }), number(run.held_out_loss), count(run.applied), count(run.skipped), notes});
     }
   return details("Every seed: losses [computed], steps [counted]", table.text());
 }

@@ -41,7 +41,7 @@ void runs(const Report& report, const TableRows& row) {
     for (const RunResult& r : report.modes.modes[run.mode_index].runs) {
       if (r.file != run.file || r.run.id != run.run.id) continue;
       row(of_run(report, i, {run.file, r.run.device, r.run.device_kind, std::string(status_text(r)), r.run.message, field(run.emulated), field(r.steps), field(r.applied), field(r.skipped),
-                             field(r.overflows), field(r.final_loss), field(r.best_loss), field(r.held_out_loss), field(Count(r.diverged_at)), scale_field(r.scale_first), scale_field(r.scale_least),
+                             field(r.overflows), field(r.final_loss), field(r.last_finite_loss), field(r.last_finite_step), field(r.best_loss), field(r.held_out_loss), field(Count(r.diverged_at)), scale_field(r.scale_first), scale_field(r.scale_least),
                              scale_field(r.scale_greatest), scale_field(r.scale_last)}));
     }
   }
@@ -153,7 +153,9 @@ std::vector<ReportTable> result_tables() {
                     {"steps_applied", "", "counted", "committed"},
                     {"steps_skipped", "", "counted", "not committed: gradients were not finite"},
                     {"overflows", "", "counted", "steps with a gradient that was not finite"},
-                    {"final_loss", "", "computed", "mean training loss of the last 10 recorded steps"},
+                    {"final_loss", "", "computed", "mean training loss of the last 10 recorded steps; NaN: the run ended in numbers that are not finite"},
+                    {"last_finite_loss", "", "computed", "training loss of the last recorded step that has a finite one"},
+                    {"last_finite_step", "", "counted", "that step: iteration, from 0"},
                     {"best_loss", "", "computed", "least finite training loss of a step"},
                     {"held_out_loss", "", "computed", "last evaluation"},
                     {"diverged_at", "", "counted", "iteration, from 0, from which on no loss is finite; empty: it did not"},

@@ -26,7 +26,7 @@ void run_line(std::ostream& out, std::string_view mode, std::string_view seed, s
 void run_lines(const RunResult& run, std::ostream& out) {
   std::string steps =
       run.run.steps_planned ? fmt::format("{}/{}", run.steps, *run.run.steps_planned) : std::to_string(run.steps);
-  run_line(out, printable(run.run.mode), std::to_string(run.run.seed), status_text(run), steps, loss(run.final_loss),
+  run_line(out, printable(run.run.mode), std::to_string(run.run.seed), status_text(run), steps, final_loss_words(run, [](double x) { return number_text(x); }),
            loss(run.held_out_loss));
   const std::string indent(23, ' ');
   if (!run.run.message.empty()) out << wrap(printable(run.run.message), indent);

@@ -174,7 +174,7 @@ TEST_F(Compare, SaysWhereALossWasLost) {
   EXPECT_TRUE(std::isnan(*bf16.final_loss.value));
   EXPECT_EQ(bf16.judgement.verdict, Verdict::undecided);
   EXPECT_EQ(bf16.judgement.pairs, 3);
-  EXPECT_THAT(bf16.notes, ElementsAre("seed 1: diverged: the loss is not finite from step 8 on",
+  EXPECT_THAT(bf16.notes, ElementsAre("seed 1: diverged: the loss is not finite from step 8 on; the last finite one is 2, in step 7",
                                       "seed 1: failed after 9 of 20 steps: the loss is not finite"));
 }
 

@@ -358,9 +358,10 @@ machine         Testium 9000, 2 cores, 8 GiB, Debian 12
 
   run            seed  status              steps   final loss     held-out
   fp32              1  finished            20/20       2.0000       2.0000
-  fp16              1  interrupted         12/20          NaN      unknown
+  fp16              1  interrupted         12/20         none      unknown
                        Ctrl-C
-                       diverged: the loss is not finite from step 12 on
+                       diverged: the loss is not finite from step 12 on; the
+                       last finite one is 2, in step 11
                        non-standard: injected value
 
 rows            experiment 1, run 2, step 32, evaluation 1, event 1
@@ -371,6 +372,8 @@ completeness    observation_cost recorder (run 2): NaN measured, of the whole
   const json document = json::parse(written("json", summary));
   EXPECT_EQ(document["runs"][1]["status"], "interrupted");
   EXPECT_EQ(document["runs"][1]["final_loss"], "NaN");
+  EXPECT_EQ(document["runs"][1]["last_finite_loss"], 2.0);
+  EXPECT_EQ(document["runs"][1]["last_finite_step"], 10);
   EXPECT_EQ(document["runs"][1]["held_out_loss"], nullptr);
   EXPECT_EQ(document["rows"]["step"], 32);
   EXPECT_EQ(document["machines"][0]["devices"]["cpu"][0], "fp32");

@@ -71,7 +71,10 @@ TEST_F(RunResults, AStopByGradientsIsAResultThatIsNotFinite) {
   EXPECT_TRUE(std::isnan(*bf16.final_loss.value));
   EXPECT_TRUE(std::isnan(*bf16.held_out_loss.value)) << "an evaluation before the end is not what it came to";
   EXPECT_EQ(bf16.runs[0].stopped_at, 7);
-  EXPECT_EQ(bf16.notes[0], "seed 1: diverged: a gradient that is not finite ended it in step 8");
+  EXPECT_EQ(bf16.notes[0], "seed 1: diverged: a gradient that is not finite ended it in step 8; the last finite loss is 3, in step 8");
+  EXPECT_EQ(bf16.runs[0].last_finite_loss, 3.0);
+  EXPECT_EQ(bf16.runs[0].last_finite_step, 7);
+  EXPECT_EQ(final_loss_words(bf16.runs[0], [](double) { return "a number"; }), "none");
 }
 
 TEST_F(RunResults, ALossThatRanAwayIsSaid) {
@@ -115,6 +118,8 @@ TEST_F(RunResults, SkippedStepsAtTheEndAreNoDivergenceBeforeTheyAreThree) {
                                                    : "the loss was not finite in 2 steps, first in step 19, and all were skipped");
   }
   EXPECT_EQ(ending(3).diverged_at, 17);
+  EXPECT_EQ(*divergence_note(ending(3)), "diverged: the loss is not finite from step 18 on; the last finite one is 2, in step 17");
+  EXPECT_EQ(*divergence_note(ending(20)), "diverged: the loss is not finite from step 1 on; no loss on record is finite");
   EXPECT_EQ(*ending(3).final_loss, INFINITY);
 }
 
@@ -130,6 +135,18 @@ TEST_F(RunResults, AStepThatIsAppliedBeginsTheDivergence) {
   });
   EXPECT_EQ(first(stopped).diverged_at, 17);
   EXPECT_EQ(first(stopped).losses_skipped, 0);
+}
+
+// One applied step with a loss that is no number, among the last ten: the run did not end in it.
+TEST_F(RunResults, TheFinalLossIsOfStepsThatHaveOne) {
+  MadeUpRun run = made_up("fp16", 1, 2.0);
+  run.loss = [](std::int64_t i) { return i == 15 ? NAN : i > 15 ? 3.0 : 2.0; };
+  const RunResult result = first(make_run_file(in("a.ulp"), {run}));
+  EXPECT_FALSE(result.diverged());
+  EXPECT_DOUBLE_EQ(*result.final_loss, 2.4) << "the last ten that are finite: six of 2 and four of 3";
+  EXPECT_EQ(result.last_finite_step, 19);
+  EXPECT_EQ(*divergence_note(result), "the loss was not finite in 1 step, first in step 16, and recovered");
+  EXPECT_EQ(final_loss_words(result, [](double x) { return std::to_string(static_cast<int>(10.0 * x + 0.5)); }), "24");
 }
 
 TEST_F(RunResults, AppliedIsWhatTheLastStepSays) {

@@ -103,7 +103,7 @@ std::string seeds_table(const Report& report) {
       std::string notes;
       for (const auto& note : {divergence_note(run), status_note(run)})
         if (note) notes += (notes.empty() ? "" : "; ") + *note;
-      table.row({fmt::format("{}{}{}, seed {}", mode.tag, mode.tag.empty() ? "" : " ", mode.mode, run.run.seed), status_text(run), number(run.final_loss),
+      table.row({fmt::format("{}{}{}, seed {}", mode.tag, mode.tag.empty() ? "" : " ", mode.mode, run.run.seed), status_text(run), number_cell(final_loss_words(run, [](double x) { return number_text(x); })),
                  number(run.held_out_loss), count(run.applied), count(run.skipped), notes});
     }
   return table.text();
