@@ -209,19 +209,21 @@ std::vector<Member> some_operations(std::size_t first, Format between) {
       {"sigmoid", 1, {}}, {"relu", 1, {}}, {"silu", 1, {}}, {"gelu", 1, {}}, {"gelu_tanh", 1, {}}, {"add", 2, {}}, {"sub", 2, {}}, {"mul", 2, {}}, {"div", 2, {}}, {"maximum", 2, {}},
       {"tanh_backward", 2, {}}, {"sigmoid_backward", 2, {}}, {"sqrt_backward", 2, {}}, {"exp_backward", 2, {}}, {"relu_backward", 2, {}},
       {"clamp_backward", 2, params(ClampParams{-0.5, 0.7})}, {"silu_backward", 2, {}}, {"gelu_backward", 2, {}}, {"gelu_tanh_backward", 2, {}},
+      {"masked_fill", 2, params(MaskedFillParams{-3.3})}, {"where", 3, {}}, {"l1_loss_backward", 3, {}}, {"bce_with_logits_backward", 3, {}}, {"mse_loss_backward", 3, {}},
       {"dropout", 1, params(DropoutParams{0.4f, 3, 4})}, {"copy", 1, {}}};
   std::vector<Member> members;
   for (std::size_t i = 0; i < most_stages; ++i) {
     const Operation& o = all[(first + i) % all.size()];
     const int at = static_cast<int>(i);
     std::vector<int> reads = {i == 0 ? -1 : at - 1};
-    if (o.inputs == 2) reads.push_back(i % 3 == 0 ? -1 : at - 2);   // an outside one, or one from before the last
+    if (o.inputs >= 2) reads.push_back(i % 3 == 0 ? -1 : at - 2);   // an outside one, or one from before the last
+    if (o.inputs == 3) reads.push_back(i % 3 == 1 ? -1 : at - 3);
     for (int& read : reads) read = std::max(read, -1);
     members.push_back({o.name, reads, i % 2 == 0 ? between : Format::fp32, i % 4 != 1, o.params});
   }
   return members;
 }
-constexpr std::size_t operations = 36;
+constexpr std::size_t operations = 41;
 
 const Shape grid_shapes[] = {{3, 5}, {1, 1}, {5, 77}, {2, 3, 400}};
 
