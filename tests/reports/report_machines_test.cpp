@@ -107,7 +107,8 @@ TEST_F(ReportOfMachines, OnGpusThatAreNamedNoMachinesModesAreRefusedWithoutAReas
     EXPECT_EQ(report.verdict.modes[i + 2].possible, report.verdict.modes[i].possible);
     EXPECT_EQ(report.verdict.modes[i + 2].against, report.verdict.modes[i].against);
   }
-  for (const auto& row : tables_of(report).at("standing.csv")) EXPECT_TRUE(row.at("possible") == "1" || !row.at("against").empty()) << row.at("mode");
+  const auto tables = tables_of(report);
+  for (const auto& row : tables.at("standing.csv")) EXPECT_TRUE(row.at("possible") == "1" || !row.at("against").empty()) << row.at("mode");
 }
 
 // A projected lead without its range, or that may be none, is not a lead.
