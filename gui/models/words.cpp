@@ -88,7 +88,7 @@ const std::vector<const char*>& reportWords() {
     QT_TRANSLATE_NOOP("words", "memory"), QT_TRANSLATE_NOOP("words", "× fp32's peak"), QT_TRANSLATE_NOOP("words", "peak by category"),
     // What they are
     QT_TRANSLATE_NOOP("words", "runs the figures are over"),
-    QT_TRANSLATE_NOOP("words", "mean over the last 10 recorded steps, without skipped steps whose loss is not finite; mean and standard deviation over seeds"),
+    QT_TRANSLATE_NOOP("words", "mean over the last 10 recorded steps whose loss is finite, NaN if a run ended in numbers that are not; mean and standard deviation over seeds"),
     QT_TRANSLATE_NOOP("words", "least training loss of a step; mean and standard deviation over seeds"),
     QT_TRANSLATE_NOOP("words", "last evaluation; mean and standard deviation over seeds"),
     QT_TRANSLATE_NOOP("words", "mean difference paired by seed, its 95 % interval, and the standard deviation between fp32 seeds"),

@@ -3067,8 +3067,8 @@ the first operation that made a value that is not finite of finite ones [%2]</so
         <translation>التشغيلات التي تشملها الأرقام</translation>
     </message>
     <message>
-        <source>mean over the last 10 recorded steps, without skipped steps whose loss is not finite; mean and standard deviation over seeds</source>
-        <translation>متوسط آخر 10 خطوات مسجَّلة، دون الخطوات المتخطّاة ذات الخسارة غير المنتهية؛ المتوسط والانحراف المعياري على البذور</translation>
+        <source>mean over the last 10 recorded steps whose loss is finite, NaN if a run ended in numbers that are not; mean and standard deviation over seeds</source>
+        <translation>متوسط آخر 10 خطوات مسجَّلة خسارتها منتهية، وNaN إذا انتهى تشغيل بأعداد غير منتهية؛ المتوسط والانحراف المعياري على البذور</translation>
     </message>
     <message>
         <source>least training loss of a step; mean and standard deviation over seeds</source>

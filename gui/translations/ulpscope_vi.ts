@@ -3057,8 +3057,8 @@ phép toán đầu tiên tạo ra giá trị không hữu hạn từ các giá t
         <translation>số lần chạy mà các con số tính trên đó</translation>
     </message>
     <message>
-        <source>mean over the last 10 recorded steps, without skipped steps whose loss is not finite; mean and standard deviation over seeds</source>
-        <translation>trung bình 10 bước được ghi cuối cùng, không tính bước bị bỏ qua có loss không hữu hạn; trung bình và độ lệch chuẩn trên các seed</translation>
+        <source>mean over the last 10 recorded steps whose loss is finite, NaN if a run ended in numbers that are not; mean and standard deviation over seeds</source>
+        <translation>trung bình 10 bước được ghi cuối cùng có loss hữu hạn, NaN nếu một lần chạy kết thúc bằng số không hữu hạn; trung bình và độ lệch chuẩn trên các seed</translation>
     </message>
     <message>
         <source>least training loss of a step; mean and standard deviation over seeds</source>

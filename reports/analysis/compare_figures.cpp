@@ -255,7 +255,7 @@ const std::vector<FigureInfo>& comparison_figures() {
       {"seeds", "seeds", "steps", "", FigureStyle::count, "runs the figures are over",
        [](M m) -> F { return m.seeds; }},
       {"final_loss", "final loss", "loss", "", FigureStyle::loss,
-       "mean over the last 10 recorded steps, without skipped steps whose loss is not finite; mean and standard "
+       "mean over the last 10 recorded steps whose loss is finite, NaN if a run ended in numbers that are not; mean and standard "
        "deviation over seeds",
        [](M m) -> F { return m.final_loss; }},
       {"best_loss", "best loss", "loss", "", FigureStyle::loss,

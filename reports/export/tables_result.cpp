@@ -153,7 +153,7 @@ std::vector<ReportTable> result_tables() {
                     {"steps_applied", "", "counted", "committed"},
                     {"steps_skipped", "", "counted", "not committed: gradients were not finite"},
                     {"overflows", "", "counted", "steps with a gradient that was not finite"},
-                    {"final_loss", "", "computed", "mean training loss of the last 10 recorded steps; NaN: the run ended in numbers that are not finite"},
+                    {"final_loss", "", "computed", "mean training loss of the last 10 recorded steps that have a finite one; NaN: the run ended in numbers that are not finite"},
                     {"last_finite_loss", "", "computed", "training loss of the last recorded step that has a finite one"},
                     {"last_finite_step", "", "counted", "that step: iteration, from 0"},
                     {"best_loss", "", "computed", "least finite training loss of a step"},

@@ -155,8 +155,8 @@ void legend(const Comparison& comparison, std::ostream& out) {
       if (info.get(mode).known()) used.insert(info.get(mode).provenance);
   out << '\n';
   out << wrap(
-      "Final loss: mean of the last 10 recorded steps, without skipped steps whose loss is not finite. ±: one standard "
-      "deviation between seeds. Steps: all seeds together. Step time: median of the timing phase, which times one "
+      "Final loss: mean of the last 10 recorded steps whose loss is finite; NaN if the run ended in numbers that are not. ±: one "
+      "standard deviation between seeds. Steps: all seeds together. Step time: median of the timing phase, which times one "
       "seed.",
       "");
   const auto say = [&](Provenance provenance, std::string_view words) {

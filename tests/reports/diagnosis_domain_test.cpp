@@ -72,6 +72,74 @@ TEST_F(DiagnosisDomainTest, ARootOfAVarianceThatRoundingMadeNegative) {
   }
 }
 
+/// What is no variance, is 0 because all numbers are, or was rounded by nothing in the step, is not said to cancel; a variance of what a layer made is one.
+TEST_F(DiagnosisDomainTest, OnlyAVarianceIsCalledOne) {
+  struct Case {
+    const char* average;
+    bool layer;
+    bool variance;
+  };
+  for (const Case& c : {Case{"mean", false, true}, Case{"mean", true, true}, Case{"sum", false, false}, Case{"linear", false, false}}) {
+    ForgedRun run("fp32");
+    run.source("in", TensorRole::input, "fp32", {4, 8});
+    if (c.layer) run.node("linear", "x", {"in"}, "fp32", Phase::forward, {4, 8});
+    const std::string x = c.layer ? "x" : "in";
+    run.node("mul", "square", {x, x}, "fp32", Phase::forward, {4, 8});
+    run.node(c.average, "of_squares", {"square"}, "fp32");
+    run.node(c.average, "of_x", {x}, "fp32");
+    run.node("mul", "square_of", {"of_x", "of_x"}, "fp32");
+    run.node("sub", "var", {"of_squares", "square_of"}, "fp32");
+    run.node("sqrt", "std", {"var"}, "fp32");
+    finish(run, "std");
+    run.step(nan_number);
+    run.observe(0, {{"of_squares", {.greatest = 100.0}}, {"square_of", {.greatest = 6400.0}}, {"var", {.greatest = 6300.0, .mean = -6300.0}}, {"std", {.nan = 4}}, {"loss", {.elements = 1, .nan = 1}}}, "replay");
+    const Cause cause = of(run).causes.at(0);
+    EXPECT_EQ(cause.kind, Kind::outside_domain) << c.average;
+    EXPECT_EQ(cause.what.find("is a variance") != std::string::npos, c.variance) << c.average << c.layer << ": " << cause.what;
+    EXPECT_EQ(std::isnan(value(cause, "cancellation")), !c.variance) << c.average << ": " << cause.what;
+  }
+}
+
+TEST_F(DiagnosisDomainTest, AVarianceOfNothingButZerosWasNotLostInRounding) {
+  for (const double size : {0.0, 100.0}) {
+    ForgedRun run("fp16");
+    run.source("x", TensorRole::input, "fp16", {4, 8});
+    run.node("mul", "square", {"x", "x"}, "fp16", Phase::forward, {4, 8});
+    run.node("mean", "mean_square", {"square"}, "fp16");
+    run.node("mean", "mean", {"x"}, "fp16");
+    run.node("mul", "square_mean", {"mean", "mean"}, "fp16");
+    run.node("sub", "var", {"mean_square", "square_mean"}, "fp16");
+    run.node("sqrt", "std", {"var"}, "fp16");
+    run.node("div", "q", {"mean", "std"}, "fp16");
+    finish(run, "q");
+    run.step(nan_number, true, 65536.0);
+    run.observe(0, {{"mean_square", {.greatest = size, .zero = size > 0.0 ? 0 : 4}}, {"square_mean", {.greatest = size, .zero = size > 0.0 ? 0 : 4}}, {"var", {.greatest = 0.0, .zero = 4}},
+                    {"std", {.greatest = 0.0, .zero = 4}}, {"q", {.nan = 4}}, {"loss", {.elements = 1, .nan = 1}}}, "replay");
+    const Cause c = of(run).causes.at(0);
+    EXPECT_EQ(c.kind, Kind::zero_divisor) << c.what;
+    EXPECT_EQ(std::isnan(value(c, "cancellation")), size == 0.0) << c.what;
+    EXPECT_THAT(c.what, HasSubstr("0 is left where the numbers are equal, or differ by less than rounding"));
+  }
+}
+
+/// The numerator has nothing to do with a divisor that comes in as 0.
+TEST_F(DiagnosisDomainTest, AZeroThatComesInIsNotBlamedOnAnInfinityElsewhere) {
+  for (const bool divides : {true, false}) {
+    ForgedRun run("fp16_pure");
+    run.source("x", TensorRole::input, "fp16");
+    run.source("count", TensorRole::input, "fp16");
+    run.node("mul", "square", {"x", "x"}, "fp16");
+    run.node("div", "share", {"x", "square"}, "fp16");
+    run.node("div", "q", divides ? std::vector<std::string>{"x", "share"} : std::vector<std::string>{"share", "count"}, "fp16");
+    finish(run, "q");
+    run.step(nan_number, true);
+    run.observe(0, {{"square", {.greatest = 9e4, .overflowed = 1}}, {"share", {.zero = 1}}, {"count", {.zero = 1}}, {"q", {.nan = 1}}, {"loss", {.elements = 1, .nan = 1}}}, "replay");
+    const RunDiagnosis d = of(run);
+    const bool told = std::any_of(d.causes.begin(), d.causes.end(), [](const Cause& c) { return c.node == "q" && c.kind == Kind::zero_divisor; });
+    EXPECT_EQ(told, !divides) << d.verdict;
+  }
+}
+
 /// A difference far above rounding, and numbers that come in: no cancellation is made up.
 TEST_F(DiagnosisDomainTest, ALogarithmOfWhatComesInNegative) {
   for (const bool difference : {true, false}) {

@@ -183,9 +183,10 @@ peak by category           computed       computed
 fp16  worse: held-out loss +0.5 against fp32 (95 % interval +0.5 to +0.5, 3
       seeds), wholly beyond ±0.125, one standard deviation between fp32 seeds.
 
-Final loss: mean of the last 10 recorded steps, without skipped steps whose loss
-is not finite. ±: one standard deviation between seeds. Steps: all seeds
-together. Step time: median of the timing phase, which times one seed.
+Final loss: mean of the last 10 recorded steps whose loss is finite; NaN if the
+run ended in numbers that are not. ±: one standard deviation between seeds.
+Steps: all seeds together. Step time: median of the timing phase, which times
+one seed.
 measured    read from a clock on the device that did the work.
 counted     counted while it happened.
 computed    the result of arithmetic: in training or from what was recorded.

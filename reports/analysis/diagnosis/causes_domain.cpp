@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "reports/analysis/diagnosis/causes.h"
 #include "reports/analysis/diagnosis/words.h"
@@ -21,44 +22,54 @@ bool is_square(const PlanView& plan, const PlanNode& node) {
          plan.uncast(*node.inputs[0]) == plan.uncast(*node.inputs[1]);
 }
 
-/// Sums, means, and what divides or multiplies them by a number.
-bool averages(const PlanNode& node) {
-  const std::string& op = node.record.operation;
-  return is_reduction(node) || is_product(node) || op == "scale" || op == "div" || op.starts_with("avg_pool");
-}
-
-/// From an average upwards: what is averaged.
-TensorId averaged(const PlanView& plan, TensorId tensor) {
+/// The one input that an average is of, from the average upwards: a mean, or a sum that a number divides or multiplies; none: it is no average.
+std::optional<TensorId> averaged(const PlanView& plan, TensorId tensor) {
   TensorId at = plan.uncast(tensor);
+  bool divided = false;
   for (int i = 0; i < way_up; ++i) {
     const PlanNode* node = plan.producer(at);
-    if (node == nullptr || !averages(*node) || node->inputs.empty() || !node->inputs.front()) break;
+    if (node == nullptr || node->inputs.empty() || !node->inputs.front()) return std::nullopt;
+    const std::string& op = node->record.operation;
     at = plan.uncast(*node->inputs.front());
+    if (op == "mean" || op.starts_with("avg_pool") || (op == "sum" && divided)) return at;
+    if (op != "scale" && op != "div") return std::nullopt;
+    divided = true;
   }
-  return at;
+  return std::nullopt;
+}
+
+bool same_shape(const PlanView& plan, TensorId a, TensorId b) {
+  const TensorRecord *one = plan.tensor(a), *other = plan.tensor(b);
+  return one != nullptr && other != nullptr && one->shape == other->shape;
 }
 
 /// E[x^2] - E[x]^2: never negative but for rounding.
 bool is_variance(const PlanView& plan, const PlanNode& difference) {
   if (difference.record.operation != "sub" || difference.inputs.size() != 2 || !difference.inputs[0] || !difference.inputs[1]) return false;
-  const PlanNode* squares = plan.producer(averaged(plan, *difference.inputs[0]));
+  const std::optional<TensorId> of_squares = averaged(plan, *difference.inputs[0]);
+  const PlanNode* squares = of_squares ? plan.producer(*of_squares) : nullptr;
   const PlanNode* square = plan.producer(plan.uncast(*difference.inputs[1]));
   if (squares == nullptr || square == nullptr || !is_square(plan, *squares) || !is_square(plan, *square)) return false;
-  return averaged(plan, *square->inputs[0]) == plan.uncast(*squares->inputs[0]);
+  return averaged(plan, *square->inputs[0]) == plan.uncast(*squares->inputs[0]) && same_shape(plan, *difference.inputs[0], *difference.inputs[1]);
 }
 
-/// The coarsest format that the number was rounded to on its way through averages.
-Format coarsest(const PlanView& plan, TensorId tensor) {
-  Format format = plan.format(tensor);
+/// The coarsest format that operations of this step rounded the number to, on its way through averages; none: nothing did.
+std::optional<Format> rounded_in(const PlanView& plan, TensorId tensor) {
+  std::optional<Format> format;
   const auto take = [&](TensorId id) {
-    if (is_float(plan.format(id)) && info(plan.format(id)).unit_roundoff > info(format).unit_roundoff) format = plan.format(id);
+    if (plan.producer(id) == nullptr || !is_float(plan.format(id))) return;
+    if (!format || info(plan.format(id)).unit_roundoff > info(*format).unit_roundoff) format = plan.format(id);
   };
+  take(tensor);
   for (int i = 0; i < way_up; ++i) {
     const PlanNode* node = plan.producer(plan.uncast(tensor));
     if (node == nullptr) break;
     take(plan.uncast(tensor));
-    if (!averages(*node) || node->inputs.empty() || !node->inputs.front()) break;
+    const std::string& op = node->record.operation;
+    const bool averages = op == "mean" || op == "sum" || op == "scale" || op == "div" || op.starts_with("avg_pool");
+    if (!averages || node->inputs.empty() || !node->inputs.front()) break;
     tensor = *node->inputs.front();
+    take(tensor);
   }
   return format;
 }
@@ -67,7 +78,7 @@ Format coarsest(const PlanView& plan, TensorId tensor) {
 void tell_difference(const Suspect& s, const PlanNode& maker, double greatest, Cause& cause) {
   const PlanView& plan = s.evidence.plan();
   const bool variance = is_variance(plan, maker);
-  cause.what += variance ? fmt::format(". {} is a variance computed as E[x^2] - E[x]^2, which only rounding makes negative, or 0 where the numbers differ", maker.record.name)
+  cause.what += variance ? fmt::format(". {} is a variance computed as E[x^2] - E[x]^2, which only rounding makes negative; 0 is left where the numbers are equal, or differ by less than rounding", maker.record.name)
                          : fmt::format(". {} ({}) makes them", maker.record.name, maker.record.operation);
   if (variance)
     cause.facts.push_back(fact("variance", "variance", fmt::format("{} = {} - {}: a mean of squares less the square of the mean", maker.record.name,
@@ -76,14 +87,15 @@ void tell_difference(const Suspect& s, const PlanNode& maker, double greatest, C
   const Stat* b = maker.inputs[1] ? s.step.stat(*maker.inputs[1], s.root.micro_batch) : nullptr;
   if (a == nullptr || b == nullptr) return;
   const double operand = std::max(a->greatest, b->greatest);
-  Format format = coarsest(plan, *maker.inputs[0]);
-  if (const Format other = coarsest(plan, *maker.inputs[1]); info(other).unit_roundoff > info(format).unit_roundoff) format = other;
-  const double half = half_ulp_above(operand, format);
   cause.what += fmt::format(": its operands reach {} and {} in magnitude, the difference {}", amount(a->greatest), amount(b->greatest), amount(greatest));
+  std::optional<Format> format = rounded_in(plan, *maker.inputs[0]);
+  if (const std::optional<Format> other = rounded_in(plan, *maker.inputs[1]); other && (!format || info(*other).unit_roundoff > info(*format).unit_roundoff)) format = other;
+  if (!format || !(operand > 0.0)) return;   // a difference of numbers that nothing rounded is what it is
+  const double half = half_ulp_above(operand, *format);
   if (!variance && greatest > lost_in_rounding * half) return;
-  cause.what += fmt::format("; {} rounds numbers of that size by up to {}: they cancel, and rounding decides what is left", name(format), amount(half));
+  cause.what += fmt::format("; {} rounds numbers of that size by up to {}: where they are of that size they cancel, and rounding decides what is left", name(*format), amount(half));
   cause.facts.push_back(fact("cancellation", "half an ulp of the operands", half,
-                             fmt::format("{} at {} in {}; the difference is {}", amount(half), amount(operand), name(format), amount(greatest)), Provenance::computed));
+                             fmt::format("{} at {} in {}; the difference reaches {}", amount(half), amount(operand), name(*format), amount(greatest)), Provenance::inferred));
 }
 
 }  // namespace
@@ -91,7 +103,7 @@ void tell_difference(const Suspect& s, const PlanNode& maker, double greatest, C
 void tell_cancelled(const Suspect& s, TensorId zero, Cause& cause) {
   const PlanView& plan = s.evidence.plan();
   const PlanNode* maker = plan.producer(plan.uncast(zero));
-  for (int i = 0; i < way_up && maker != nullptr && (maker->record.operation == "sqrt" || maker->record.operation == "scale") && maker->inputs.front(); ++i)
+  for (int i = 0; i < way_up && maker != nullptr && (maker->record.operation == "sqrt" || maker->record.operation == "scale") && !maker->inputs.empty() && maker->inputs.front(); ++i)
     maker = plan.producer(plan.uncast(*maker->inputs.front()));
   if (maker == nullptr || maker->outputs.empty() || !is_variance(plan, *maker)) return;
   const Stat* difference = s.step.stat(maker->outputs.front(), s.root.micro_batch);

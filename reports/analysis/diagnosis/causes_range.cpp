@@ -148,24 +148,23 @@ std::string flushed_constant(const Suspect& s, TensorId tensor, int depth) {
   return "";
 }
 
-/// The operation whose result was rounded to zero on its way into a cast, a view or a product that ends in the tensor;
-/// none if the zeros came otherwise.
-const PlanNode* flushed_by(const Suspect& s, TensorId tensor) {
+/// What was rounded to zero when it was made, on the way through a cast, a view or a factor to the tensor; none if the zeros came otherwise.
+std::optional<TensorId> flushed_in(const Suspect& s, TensorId tensor) {
   for (int depth = 0; depth < 8; ++depth) {
     const PlanNode* made_by = s.evidence.plan().producer(tensor);
     const Stat* stat = s.step.stat(tensor, s.root.micro_batch);
-    if (made_by == nullptr || stat == nullptr || stat->stored_zero() == 0) return nullptr;
-    if (stat->flushed > 0) return made_by;
+    if (made_by == nullptr || stat == nullptr || stat->stored_zero() == 0) return std::nullopt;
+    if (stat->flushed > 0) return tensor;
     const std::string& op = made_by->record.operation;
-    if ((!is_view_or_cast(*made_by) && op != "scale" && op != "sqrt") || !made_by->inputs.front()) return nullptr;
+    if ((!is_view_or_cast(*made_by) && op != "scale" && op != "sqrt") || made_by->inputs.empty() || !made_by->inputs.front()) return std::nullopt;
     tensor = *made_by->inputs.front();
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 /// The fault is where the value vanished, not where its zero is met.
-void below_range(const Suspect& s, const PlanNode& flusher, const std::string& doing, Cause& cause) {
-  const TensorId tensor = flusher.outputs.front();
+void below_range(const Suspect& s, TensorId tensor, const std::string& doing, Cause& cause) {
+  const PlanNode& flusher = *s.evidence.plan().producer(tensor);
   const Stat& stat = *s.step.stat(tensor, s.root.micro_batch);
   const Format format = s.evidence.plan().format(tensor);
   cause.kind = Kind::activation_below_range;
@@ -206,8 +205,8 @@ Known divisor_cause(const Suspect& s, Cause& cause) {
   if (const std::string constant = flushed_constant(s, *s.node().inputs[place], 6); !constant.empty()) {
     cause.kind = Kind::epsilon_vanished;
     cause.what = fmt::format("{} {}: the epsilon {} is 0 in its format", s.node().record.name, doing, constant);
-  } else if (const PlanNode* flusher = flushed_by(s, *s.node().inputs[place]); flusher != nullptr) {
-    below_range(s, *flusher, doing, cause);
+  } else if (const std::optional<TensorId> flushed = flushed_in(s, *s.node().inputs[place])) {
+    below_range(s, *flushed, doing, cause);
   } else if (divisor->flushed > 0) {
     cause.kind = Kind::activation_below_range;
     cause.what = fmt::format("{} {}: {} of {} were rounded to zero in {}", s.node().record.name, doing,

@@ -49,20 +49,28 @@ bool follows(const Root& root, bool forward_reached, bool backward_seen) {
 
 constexpr int way_back = 4;  ///< operations between what swallowed an infinity and the next fault
 
-/// Whether the node reads what one of these operations made, within a few operations of the forward pass.
-bool reads_what(const PlanView& plan, const PlanNode& node, const std::vector<const PlanNode*>& makers, int depth = way_back) {
-  for (const auto& input : node.inputs) {
-    const PlanNode* made_by = input ? plan.producer(*input) : nullptr;
-    if (made_by == nullptr || made_by->record.phase != Phase::forward) continue;
-    if (std::find(makers.begin(), makers.end(), made_by) != makers.end()) return true;
-    if (depth > 0 && !is_product(*made_by) && reads_what(plan, *made_by, makers, depth - 1)) return true;
-  }
-  return false;
+/// What a fault of this kind met: the divisor, or what a function is taken of.
+std::optional<TensorId> met_by(const PlanNode& node) {
+  const bool divides = node.record.operation == "div" || node.record.operation == "expand";
+  const std::size_t place = divides && node.inputs.size() > 1 ? 1 : 0;
+  return place < node.inputs.size() ? node.inputs[place] : std::nullopt;
+}
+
+/// The one of these operations that the tensor comes from within a few operations of the forward pass; none: it comes from elsewhere.
+const PlanNode* maker_among(const PlanView& plan, TensorId tensor, const std::vector<const PlanNode*>& makers, int depth = way_back) {
+  const PlanNode* made_by = plan.producer(tensor);
+  if (made_by == nullptr || made_by->record.phase != Phase::forward) return nullptr;
+  if (std::find(makers.begin(), makers.end(), made_by) != makers.end()) return made_by;
+  if (depth == 0 || is_product(*made_by)) return nullptr;
+  for (const auto& input : made_by->inputs)
+    if (const PlanNode* found = input ? maker_among(plan, *input, makers, depth - 1) : nullptr; found != nullptr) return found;
+  return nullptr;
 }
 
 /// A fault of the forward pass whose infinities were swallowed: its cause is causes[index].
 struct Swallowed {
   std::size_t index = 0;
+  std::int64_t micro_batch = 0;
   std::vector<const PlanNode*> in{};
 };
 
@@ -71,15 +79,28 @@ struct Swallowed {
 bool told_by_earlier(const Evidence& e, const Suspect& later, const Cause& cause, const std::vector<Swallowed>& earlier, std::vector<Cause>& causes) {
   const bool meets = cause.kind == Kind::zero_divisor || cause.kind == Kind::outside_domain;
   if (!meets || later.root.node == nullptr || later.root.how != Root::How::arithmetic) return false;
-  const auto found = std::find_if(earlier.begin(), earlier.end(), [&](const Swallowed& s) { return reads_what(e.plan(), later.node(), s.in); });
+  const std::optional<TensorId> met = met_by(later.node());
+  const PlanNode* swallower = nullptr;
+  const auto found = std::find_if(earlier.begin(), earlier.end(), [&](const Swallowed& s) {
+    if (!met || s.micro_batch != later.root.micro_batch) return false;
+    swallower = maker_among(e.plan(), *met, s.in);
+    if (swallower == nullptr || cause.kind != Kind::zero_divisor) return swallower != nullptr;
+    return std::any_of(swallower->outputs.begin(), swallower->outputs.end(), [&](TensorId output) {
+      const Stat* stat = later.step.stat(output, s.micro_batch);
+      return stat != nullptr && stat->stored_zero() > 0;
+    });
+  });
   if (found == earlier.end()) return false;
   Cause& first = causes[found->index];
+  if (cause.gravity < first.gravity) {  // the graver, though it may have been told of a step before
+    first.gravity = cause.gravity;
+    first.reaches = cause.reaches;
+  }
   const bool again = std::any_of(first.facts.begin(), first.facts.end(), [&](const Fact& f) { return f.key == "then" && f.text.starts_with(cause.node + " "); });
   if (again) return true;
-  first.gravity = std::min(first.gravity, cause.gravity);
-  first.what += fmt::format("; {} makes finite numbers of what is not finite, and {} ({}, {}) fails on them", found->in.front()->record.name, cause.node, cause.operation, cause.phase);
+  first.what += fmt::format("; {} makes finite numbers of what is not finite, and {} ({}, {}) fails on them", swallower->record.name, cause.node, cause.operation, cause.phase);
   first.facts.push_back(fact("then", "then", fmt::format("{} ({}, {}): {}", cause.node, cause.operation, cause.phase, cause.what), Provenance::inferred));
-  first.chain.push_back(found->in.front()->record.name);
+  first.chain.push_back(swallower->record.name);
   first.chain.insert(first.chain.end(), cause.chain.begin(), cause.chain.end());
   first.reaches = cause.reaches;
   return true;
@@ -125,7 +146,7 @@ void causes_of_step(const Evidence& e, const StepStory& story, const ObservedSte
       known->gravity = std::min(known->gravity, cause->gravity);  // the graver
     }
     if (forward && root.node != nullptr && !merged && !chain.swallowed_in.empty() && !chain.loss && !chain.gradient)
-      swallowed.push_back({at, chain.swallowed_in});
+      swallowed.push_back({at, root.micro_batch, chain.swallowed_in});
   }
 }
 

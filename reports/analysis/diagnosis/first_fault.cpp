@@ -114,6 +114,12 @@ bool divides_by(const PlanNode& node, TensorId tensor) {
          node.inputs[divisor] == tensor;
 }
 
+/// Hands on a part of what it reads: what is not finite may lie in the other.
+bool takes_a_part(const PlanNode& node) {
+  const std::string& op = node.record.operation;
+  return op == "select" || op == "split" || op == "embedding";
+}
+
 /// All that a forward operation makes was observed and is finite.
 bool swallows(const ObservedStep& step, const PlanNode& node, std::int64_t micro_batch) {
   return node.record.phase == Phase::forward && !node.outputs.empty() && std::all_of(node.outputs.begin(), node.outputs.end(), [&](TensorId output) {
@@ -162,7 +168,8 @@ Chain follow(const Evidence& evidence, const ObservedStep& step, const Root& roo
     for (const std::size_t reader : plan.readers(id)) {
       const PlanNode& node = plan.nodes()[reader];
       if (ineffective(evidence, step, node)) continue;
-      if (swallows(step, node, root.micro_batch)) chain.swallowed_in.push_back(&node);
+      const Stat* read = step.stat(id, root.micro_batch);
+      if (read != nullptr && read->bad() > 0 && !takes_a_part(node) && swallows(step, node, root.micro_batch)) chain.swallowed_in.push_back(&node);
       if (chain.zeroed_in == nullptr && divides_by(node, id) && plan.feeds_loss(node)) {
         const Stat* result = step.stat(node.outputs.front(), root.micro_batch);
         if (result != nullptr && result->bad() == 0 && result->stored_zero() > 0) {
