@@ -244,6 +244,26 @@ TEST_F(DiagnosisDomainTest, AnEndWithoutACauseOffersALowerLearningRateAndClaimsN
   }
 }
 
+/// What the search for the scale skipped is another matter: steps were applied after it, and the end begins after those.
+TEST_F(DiagnosisDomainTest, SkipsThatTheRunEndsInBeginAfterItsAppliedSteps) {
+  for (const int good : {0, 3}) {
+    ForgedRun run("fp16");
+    run.small_model();
+    double scale = 65536.0;
+    for (int i = 0; i < 5 + good; ++i) {
+      const bool skipped = i < 2 || i >= 2 + good;
+      run.step(1.0, skipped, scale, 0.25);
+      if (skipped) scale /= 2.0;
+    }
+    const Cause c = of(run).causes.at(0);
+    ASSERT_EQ(c.kind, Kind::unknown) << c.what;
+    EXPECT_THAT(c.what, HasSubstr(good == 0 ? "in the last 5 steps" : "in the last 3 steps"));
+    EXPECT_EQ(c.step, good == 0 ? 0 : 5);
+    ASSERT_EQ(remedy(c, "lr") != nullptr, good > 0) << "no step was applied before it";
+    if (good > 0) EXPECT_EQ(remedy(c, "lr")->ulpscope, "train.lr=0.025");
+  }
+}
+
 TEST_F(DiagnosisDomainTest, TheScaleItselfDoesNotFit) {
   ForgedRun run("fp16");
   run.source("one", TensorRole::input, "fp16", {});

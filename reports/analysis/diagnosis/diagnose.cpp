@@ -173,7 +173,7 @@ void add_unknown(const Evidence& e, const StepStory& story, std::vector<Cause>& 
     causes.push_back(std::move(cause));
     return;
   } else {
-    cause.step = story.first_not_finite;
+    cause.step = story.trailing > 0 ? e.steps()[e.steps().size() - static_cast<std::size_t>(story.trailing)].step : story.first_not_finite;
     cause.what = fmt::format("gradients are not finite in the last {}",
                              story.trailing > 1 ? fmt::format("{} steps", story.trailing) : "step");
   }
