@@ -122,9 +122,9 @@ bool PlanFacts::reaches_softmax(ValueId value, int depth) const {
   return false;
 }
 
-void add_with_casts(const Graph& graph, ValueId value, std::set<std::string>& names) {
+void add_origins(const Graph& graph, ValueId value, std::set<std::string>& names) {
   names.insert(graph.value(value).name);
-  while (graph.value(value).producer && graph.node(graph.value(value).producer).op->name == "cast") {
+  while (graph.value(value).producer && passes_on(graph.node(graph.value(value).producer))) {
     value = graph.node(graph.value(value).producer).inputs.front();
     names.insert(graph.value(value).name);
   }

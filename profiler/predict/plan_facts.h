@@ -51,8 +51,8 @@ class PlanFacts {
   std::vector<bool> feeds_loss_;
 };
 
-/// The names of a value and of what it is cast from: in fp32 some of these casts are not there.
-void add_with_casts(const engine::Graph& graph, engine::ValueId value, std::set<std::string>& names);
+/// The names of a value and of all that PlanFacts::seen may find its numbers under: of a view there are none, and in fp32 some casts are not there.
+void add_origins(const engine::Graph& graph, engine::ValueId value, std::set<std::string>& names);
 
 /// A finding about a node.
 reports::Foreseen foreseen_at(const PlanFacts& facts, engine::NodeId node, std::string kind, reports::Gravity gravity);

@@ -192,7 +192,7 @@ bool loses_much(float sum, double exact, const Bar& bar) { return std::isfinite(
 struct Rows {
   double got = 0.0, expected = 0.0;
   std::int64_t addends = 0, moved = 0, row = -1;
-  std::int64_t losing = 0, all = 0;  ///< rows with an addend
+  std::int64_t losing = 0, nearly = 0, all = 0;  ///< rows that lose much; that may, as they are near the bar; with an addend
   bool certain = false;   ///< one of them is not near the bar
 
   void take(std::int64_t r, const Arithmetic& arithmetic, double exact, std::int64_t n, float sum, std::int64_t last, const Bar& bar) {
@@ -210,6 +210,16 @@ struct Rows {
     }
   }
 };
+
+/// "1 of 8 rows that are looked up is off by more than 1 %, 7 are near that bar".
+std::string how_many(const Rows& rows) {
+  const auto are = [](std::int64_t n) { return n == 1 ? "is" : "are"; };
+  std::string words = fmt::format("{} of {} that {} looked up {} ", rows.losing > 0 ? rows.losing : rows.nearly, reports::counted(rows.all, "row"), are(rows.all),
+                                  are(rows.losing > 0 ? rows.losing : rows.nearly));
+  if (rows.losing == 0) return words + fmt::format("near the bar of {}", reports::percent(much_missing));
+  words += fmt::format("off by more than {}", reports::percent(much_missing));
+  return rows.nearly > 0 ? words + fmt::format(", {} {} near that bar", rows.nearly, are(rows.nearly)) : words;
+}
 
 /// What of a scaled backward pass is stored in 16 bits has the scale of the first step.
 double as_stored(const PlanFacts& facts, const Node& node, Format format, double x) {
@@ -238,7 +248,7 @@ std::optional<Foreseen> looked_up(const PlanFacts& facts, NodeId id) {
   Rows rows;
   for (std::size_t r = 0; r < positions.size(); ++r) {
     const auto n = static_cast<std::int64_t>(positions[r].size());
-    bool loses = false;
+    bool beyond = false, near = false;
     for (std::int64_t c = 0; c < columns && n > 0; ++c) {
       const auto load = [&](std::int64_t i) {
         return static_cast<float>(as_stored(facts, node, in, static_cast<double>((*gradient)[static_cast<std::size_t>(positions[r][static_cast<std::size_t>(i)] * columns + c)])));
@@ -248,20 +258,21 @@ std::optional<Foreseen> looked_up(const PlanFacts& facts, NodeId id) {
       if (std::fabs(exact) < 0.1 * size) continue;  // of addends that cancel, a share of the sum says nothing
       const float sum = narrow_sum(node.arithmetic, n, load);
       rows.take(static_cast<std::int64_t>(r), node.arithmetic, exact, n, sum, added_up(node.arithmetic.accumulate, n, load).moved, bar);
-      loses = loses || loses_much(sum, exact, bar);
+      const bool loses = loses_much(sum, exact, bar), certain = loses && !bar.near(missing(static_cast<double>(sum), exact));
+      beyond = beyond || certain;
+      near = near || (loses && !certain);
     }
-    rows.losing += loses ? 1 : 0;
+    rows.losing += beyond ? 1 : 0;
+    rows.nearly += near && !beyond ? 1 : 0;
     rows.all += n > 0 ? 1 : 0;
   }
-  if (rows.losing == 0) return std::nullopt;
+  if (rows.losing + rows.nearly == 0) return std::nullopt;
   Foreseen f = foreseen_at(facts, id, stuck(), rows.certain ? Gravity::damage : Gravity::note);
   f.format = name(node.arithmetic.accumulate);
-  f.what = fmt::format("{}: the gradient of a row is a sum kept in {}; row {} gets {} addends in the first step and {} at {}: {} would be right, {}; "
-                       "{} of {} that {} looked up {} off by more than 1 %{}",
+  f.what = fmt::format("{}: the gradient of a row is a sum kept in {}; row {} gets {} addends in the first step and {} at {}: {} would be right, {}; {}",
                        node.name, f.format, rows.row, rows.addends,
                        rows.moved < rows.addends ? fmt::format("stands still after {} of them", rows.moved) : "ends", amount(rows.got),
-                       amount(rows.expected), lost_words(rows.got, rows.expected, bar), rows.losing, reports::counted(rows.all, "row"), rows.all == 1 ? "is" : "are",
-                       rows.losing == 1 ? "is" : "are", rows.certain ? "" : ", or nearly");
+                       amount(rows.expected), lost_words(rows.got, rows.expected, bar), how_many(rows));
   f.facts.push_back(fact("addends", "addends before it stands still", static_cast<double>(rows.moved), fmt::format("{} of {}", rows.moved, rows.addends),
                          Provenance::computed));
   add_facts(f, rows.got, rows.expected, Provenance::projected);
@@ -338,7 +349,7 @@ std::set<std::string> micro_batch_addends(const engine::StepPlan& plan) {
     const std::int64_t numbers = plan.graph.value(node.inputs.front()).shape.elements() * plan.micro_batches;
     if (numbers > left) continue;
     left -= numbers;
-    add_with_casts(plan.graph, node.inputs.front(), names);
+    add_origins(plan.graph, node.inputs.front(), names);
   }
   return names;
 }
@@ -346,9 +357,7 @@ std::set<std::string> micro_batch_addends(const engine::StepPlan& plan) {
 std::set<std::string> narrow_addends(const engine::StepPlan& plan) {
   std::set<std::string> names;
   const auto add = [&](ValueId v) {
-    while (plan.graph.value(v).producer && plan.graph.node(plan.graph.value(v).producer).op->name == "cast")
-      v = plan.graph.node(plan.graph.value(v).producer).inputs.front();
-    if (plan.graph.value(v).shape.elements() <= most_numbers) names.insert(plan.graph.value(v).name);
+    if (plan.graph.value(v).shape.elements() <= most_numbers) add_origins(plan.graph, v, names);
   };
   for (const Node& node : plan.graph.nodes()) {
     if (!narrow(node.arithmetic.accumulate)) continue;

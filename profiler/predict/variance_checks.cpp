@@ -138,7 +138,7 @@ void check_variances(const PlanFacts& facts, FoundFaults& found) {
 std::set<std::string> norm_inputs(const engine::StepPlan& plan) {
   std::set<std::string> names;
   for (const Node& node : plan.graph.nodes())
-    if (asks(plan.graph, node)) add_with_casts(plan.graph, node.inputs.front(), names);
+    if (asks(plan.graph, node)) add_origins(plan.graph, node.inputs.front(), names);
   return names;
 }
 

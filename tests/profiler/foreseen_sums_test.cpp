@@ -1,8 +1,11 @@
 // Sums that stand still, foreseen before training: the numbers of cases 21 and 26, and others worked out by hand.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <vector>
 
 #include "profiler/predict/predict.h"
 #include "tests/profiler/support/scratch.h"
@@ -11,6 +14,7 @@ namespace ulpscope::profiler {
 namespace {
 
 using reports::Foreseen;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 const Foreseen* stuck(const reports::ModePrediction& m, const std::string& node) {
@@ -57,12 +61,14 @@ TEST(ForeseenSums, MicroBatchesOfCase26) {
 }
 
 /// w x summed over k micro-batches whose x differ: the gradient of w is the sum of all x, over k.
-Settings unequal(const std::string& micro_batches, const std::string& values) {
+Settings unequal(const std::string& micro_batches, const std::string& values, bool view = false) {
   Settings settings;
   settings.add_text("model = {kind = 'graph', loss = 'loss'}\n"
                     "train = {steps = 1, lr = 1.0, optimizer = 'sgd', momentum = 0.0, weight_decay = 0.0, clip = 0.0, accumulator_format = 'bf16', micro_batches = " + micro_batches + "}\n"
                     "run = {modes = ['bf16']}\n"
-                    "node = [{name = 'x', op = 'input', values = " + values + "}, {name = 'w', op = 'parameter', init = 1.0}, {name = 'loss', op = 'mul', inputs = ['x', 'w']}]\n",
+                    "node = [{name = 'x', op = 'input', values = " + values + "}, {name = 'w', op = 'parameter', shape = [1], init = 1.0},\n" +
+                    (view ? "{name = 'r', op = 'reshape', inputs = 'w', shape = [1, 1]}, {name = 'p', op = 'mul', inputs = ['x', 'r']}" : "{name = 'p', op = 'mul', inputs = ['x', 'w']}") +
+                    ", {name = 'loss', op = 'sum', inputs = 'p'}]\n",
                     "made-up.toml");
   return settings;
 }
@@ -82,6 +88,15 @@ TEST(ForeseenSums, MicroBatchesThatDiffer) {
   const reports::StepRecord step = reader.steps(reader.runs().at(0).id).at(0);
   EXPECT_EQ(value(f, "stuck_at"), step.gradient_norm.value_or(NAN)) << f->what;
   EXPECT_EQ(stuck(foresee(unequal("4", "{uniform = [0.5, 1.0]}"), "bf16"), "w.grad.accumulate"), nullptr);
+}
+
+/// The gradient of the weight is a view of another: the numbers are those.
+TEST(ForeseenSums, MicroBatchesWhoseGradientIsAView) {
+  const reports::ModePrediction view = foresee(unequal("1024", "{uniform = [0.5, 1.0]}", true), "bf16"), whole = foresee(unequal("1024", "{uniform = [0.5, 1.0]}"), "bf16");
+  const Foreseen* const f = stuck(view, "w.grad.accumulate");
+  ASSERT_NE(f, nullptr) << view.verdict;
+  EXPECT_EQ(f->gravity, reports::Gravity::damage) << f->what;
+  for (const char* key : {"swallowed", "stuck_at", "expected"}) EXPECT_EQ(value(f, key), value(stuck(whole, "w.grad.accumulate"), key)) << key;
 }
 
 /// A sum of n ones, one after the other: it stands still at 256 in bf16, at 2048 in fp16.
@@ -121,6 +136,35 @@ TEST(ForeseenSums, EmbeddingOfCase21) {
   const Foreseen* const counted = stuck(bf16, "counted.2697.lookup.dtable");
   ASSERT_NE(counted, nullptr);
   EXPECT_EQ(value(counted, "stuck_at"), 4.0);
+}
+
+/// Of ones, one after the other, bf16 keeps 256: a row of 512 lacks half of its sum, one of 258 0.8 %, which is near the bar, one of 256 nothing.
+TEST(ForeseenSums, RowsBeyondTheBarAndRowsNearItAreCountedApart) {
+  struct {
+    std::vector<int> look_ups;
+    const char* said;
+    reports::Gravity gravity;
+  } const tables[] = {
+      {{512, 258, 256}, "; 1 of 3 rows that are looked up is off by more than 1 %, 1 is near that bar", reports::Gravity::damage},
+      {{258, 512, 258, 300}, "; 2 of 4 rows that are looked up are off by more than 1 %, 2 are near that bar", reports::Gravity::damage},
+      {{512, 256}, "; 1 of 2 rows that are looked up is off by more than 1 %", reports::Gravity::damage},
+      {{258, 256, 258}, "; 2 of 3 rows that are looked up are near the bar of 1 %", reports::Gravity::note}};
+  for (const auto& table : tables) {
+    std::vector<int> index;
+    for (std::size_t row = 0; row < table.look_ups.size(); ++row) index.insert(index.end(), static_cast<std::size_t>(table.look_ups[row]), static_cast<int>(row));
+    Settings settings;
+    settings.add_text(fmt::format("model = {{kind = 'graph', loss = 'loss'}}\ntrain = {{steps = 1, lr = 0.0}}\n"
+                                  "override = [{{nodes = 'lookup', accumulate = 'lower', order = 'serial'}}]\n"
+                                  "node = [{{name = 'table', op = 'parameter', shape = [5, 1]}}, {{name = 'index', op = 'constant', format = 'i32', shape = [{}], init = [{}]}},\n"
+                                  "{{name = 'lookup', op = 'embedding', inputs = ['table', 'index']}}, {{name = 'loss', op = 'sum', inputs = 'lookup'}}]\n",
+                                  index.size(), fmt::join(index, ", ")),
+                      "made-up.toml");
+    const reports::ModePrediction m = foresee(settings, "bf16");
+    const Foreseen* const f = stuck(m, "lookup.dtable");
+    ASSERT_NE(f, nullptr) << table.said << m.verdict;
+    EXPECT_THAT(f->what, EndsWith(table.said));
+    EXPECT_EQ(f->gravity, table.gravity) << f->what;
+  }
 }
 
 /// 1.0 added 3000 times, one after the other: fp16 stands at 2048, bf16 at 256.
