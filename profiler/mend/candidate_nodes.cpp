@@ -109,9 +109,10 @@ void raise_epsilon(const Ground& ground, const Cause& cause, std::vector<Candida
   if (!std::holds_alternative<engine::GraphConfig>(ground.experiment().model)) return;
   std::vector<std::string> names = ground.model_nodes(cause.node);
   const reports::Fact* const met = find_fact(cause, "met_by");   // what divides by the zero, which another may have made
-  if (met != nullptr)
-    for (const std::string& name : ground.model_nodes(met->text))
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  const std::vector<std::string> meet = met != nullptr ? ground.model_nodes(met->text) : cause.kind == Kind::outside_domain ? names : std::vector<std::string>{};
+  const auto meets = [&](const std::string& name) { return std::find(meet.begin(), meet.end(), name) != meet.end(); };
+  for (const std::string& name : meet)
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   for (const std::string& name : names) {
     const engine::Node& node = *ground.model_node(name);
     Candidate c{.kind = "epsilon", .settings = "PyTorch: eps of the norm, or the constant in the code", .targets = {fault_of(cause)}};
@@ -127,7 +128,7 @@ void raise_epsilon(const Ground& ground, const Cause& cause, std::vector<Candida
     }
     std::vector<std::string> constants;
     for (const engine::ValueId input : node.inputs) vanishing_constants(ground.model(), input, way_to_epsilon, constants);
-    if (const auto input = divisor(node); constants.empty() && input && (cause.kind == Kind::outside_domain || met != nullptr) && cause.kind != Kind::epsilon_vanished) {
+    if (const auto input = divisor(node); constants.empty() && input && meets(name) && cause.kind != Kind::epsilon_vanished) {
       c.change = fmt::format("add {:g} to what {} takes: changes the result", raised_epsilon, name);
       c.cost = 1;
       c.ulpscope = fmt::format("[[node]] '{0}.epsilon' (constant, init = {1:g}), added to input {2} of '{0}'", name, raised_epsilon, *input + 1);

@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
+#include <set>
 
 #include "engine/graph/operator.h"
 #include "kernels/error.h"
@@ -125,28 +127,31 @@ class Search {
     for (const engine::Node& node : ground_.model().nodes()) {
       if (node.op->name != "attention") continue;
       Nodes makers{node.name};
-      for (const engine::ValueId input : node.inputs) makers_of(input, makers);
+      std::set<std::int32_t> seen;
+      for (const engine::ValueId input : node.inputs) makers_of(input, makers, seen);
       if (std::any_of(makers.begin(), makers.end(), [&](const std::string& m) { return std::find(nodes.begin(), nodes.end(), m) != nodes.end(); }))
         add_nodes(found, makers);
     }
     return found;
   }
-  /// Back to the nearest product.
-  void makers_of(engine::ValueId value, Nodes& makers) const {
+  /// Back to the nearest product. seen: values that this walk has been to, on whatever way.
+  void makers_of(engine::ValueId value, Nodes& makers, std::set<std::int32_t>& seen) const {
+    if (!seen.insert(value.index).second) return;
     const engine::NodeId id = ground_.model().value(value).producer;
     if (!id) return;
     const engine::Node& node = ground_.model().node(id);
     if (!is_float(ground_.model().value(value).format)) return;
     add_nodes(makers, {node.name});
     if (node.op->product) return;
-    for (const engine::ValueId input : node.inputs) makers_of(input, makers);
+    for (const engine::ValueId input : node.inputs) makers_of(input, makers, seen);
   }
   /// A difference that cancels is as exact as what it is made of: they come with it.
   Nodes suspects() const {
     Nodes nodes = at(targets_, ground_.step());
+    std::set<std::int32_t> seen;
     for (const reports::Cause* cause : ground_.causes()) {
       const engine::Node* node = cause->kind == Kind::outside_domain && find_fact(*cause, "cancellation") != nullptr ? ground_.model_node(cause->node) : nullptr;
-      if (node != nullptr) makers_of(node->inputs.front(), nodes);
+      if (node != nullptr) makers_of(node->inputs.front(), nodes, seen);
     }
     return nodes;
   }

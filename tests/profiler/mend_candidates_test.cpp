@@ -5,6 +5,7 @@
 #include "kernels/device.h"
 #include "kernels/error.h"
 #include "profiler/mend/candidate.h"
+#include "profiler/mend/keep_fp32.h"
 #include "profiler/mend/trial.h"
 #include "tests/profiler/support/mend_fixture.h"
 
@@ -18,6 +19,12 @@ class MendCandidates : public MendFixture {
  protected:
   static int tried(const MendsOfRun& run, const std::string& kind) {
     return static_cast<int>(std::count_if(run.trials.begin(), run.trials.end(), [&](const MendTrial& t) { return t.record.kind == kind; }));
+  }
+  /// As it is planned, in its one mode.
+  static engine::Graph step_of(const Experiment& experiment) {
+    const auto device = make_cpu_device({});
+    return engine::plan_step(*device, engine::build_model(experiment.model, experiment.train.batch, true), engine::find_mode(experiment.run.modes.front()), experiment.train)
+        .graph;
   }
 };
 
@@ -131,11 +138,9 @@ TEST_F(MendCandidates, MicroBatchesAndBatchChangeTogether) {
   const Experiment experiment = from_text("model = {kind = 'mlp', context = 2, embedding = 2, width = 4, layers = 1}\ndata = {path = 'text.txt'}\n"
                                           "train = {steps = 1, batch = 3, micro_batches = 512, accumulator_format = 'bf16'}\nrun = {modes = ['bf16']}\n");
   const reports::RunDiagnosis found = reports::diagnose(reports::RunFileReader(record(experiment))).runs.at(0);
-  const auto device = make_cpu_device({});
-  const engine::StepPlan plan =
-      engine::plan_step(*device, engine::build_model(experiment.model, experiment.train.batch, true), engine::find_mode("bf16"), experiment.train);
+  const engine::Graph step = step_of(experiment);
   std::vector<std::pair<std::int64_t, std::int64_t>> sizes;
-  for (const Candidate& candidate : candidates(Ground(experiment, plan.graph, found))) {
+  for (const Candidate& candidate : candidates(Ground(experiment, step, found))) {
     if (candidate.kind != "micro_batches") continue;
     Experiment changed = experiment;
     candidate.apply(changed);
@@ -155,12 +160,10 @@ TEST_F(MendCandidates, NoScaleIsTriedWhereTheForwardPassOverflows) {
   reports::Cause gradient{.kind = reports::Kind::gradient_too_large_for_scale, .gravity = reports::Gravity::fatal, .node = "conv.dweight", .phase = "backward"};
   for (const char* kind : {"scale", "scaler"}) gradient.remedies.push_back({.ulpscope = "train.scaler.init=256", .mend = kind});
   found.causes.push_back(gradient);
-  const auto device = make_cpu_device({});
-  const engine::StepPlan plan =
-      engine::plan_step(*device, engine::build_model(experiment.model, experiment.train.batch, true), engine::find_mode("fp16"), experiment.train);
+  const engine::Graph step = step_of(experiment);
   const auto scales = [&] {
     std::vector<std::string> kinds;
-    for (const Candidate& c : candidates(Ground(experiment, plan.graph, found)))
+    for (const Candidate& c : candidates(Ground(experiment, step, found)))
       if (c.kind.starts_with("scale")) kinds.push_back(c.kind + (c.apply ? "" : ": " + c.impossible));
     return kinds;
   };
@@ -245,6 +248,68 @@ TEST_F(MendCandidates, AnEpsilonWhereThereIsNone) {
                                             "{name = 'loss', op = 'mean', inputs = 'l'}]\n"));
   const MendTrial& epsilon = trial(run, "epsilon", "add 1e-05 to what l takes: changes the result");
   EXPECT_EQ(epsilon.record.status, MendStatus::verified) << told(run);
+}
+
+/// What lies below 0 by less than the epsilon is lifted above it; nothing else is, and that is found by trying.
+TEST_F(MendCandidates, AnEpsilonForLogarithmsAndRootsOfNegativeNumbers) {
+  for (const char* op : {"log", "sqrt"})
+    for (const auto& [least, status] : {std::pair{"-1e-6", MendStatus::verified}, std::pair{"-0.5", MendStatus::refuted}}) {
+      const MendsOfRun& run = mended(from_text(fmt::format("{}node = [{{name = 'x', op = 'input', values = [{}, 1.0]}}, {{name = 'w', op = 'parameter', init = [1.0, 1.0]}},\n"
+                                                           "{{name = 'a', op = 'mul', inputs = ['x', 'w']}}, {{name = 'l', op = '{}', inputs = 'a'}},\n"
+                                                           "{{name = 'loss', op = 'mean', inputs = 'l'}}]\n",
+                                                           one_step, least, op)));
+      EXPECT_THAT(run.faults, ElementsAre("outside_domain at l")) << op << told(run);
+      expect(run, "epsilon", status, "add 1e-05 to what l takes: changes the result");
+      expect(run, "keep_fp32", MendStatus::refuted);
+    }
+}
+
+/// A softmax by hand: exp(-12) / exp(6) is 1.5e-8, 0 in fp16. Another divisor would not help, for it is not 0.
+TEST_F(MendCandidates, AnEpsilonWhereTheZeroIsMetAndNotWhereItIsMade) {
+  const MendsOfRun& run = mended(from_text(std::string(one_step) +
+                                            "override = [{nodes = 'p', compute = 'fp16', output = 'fp16'}]\n"
+                                            "node = [{name = 'x', op = 'input', values = [6.0, -12.0]}, {name = 'w', op = 'parameter', init = [1.0, 1.0]},\n"
+                                            "{name = 'a', op = 'mul', inputs = ['x', 'w']}, {name = 'e', op = 'exp', inputs = 'a'}, {name = 's', op = 'sum', inputs = 'e'},\n"
+                                            "{name = 'p', op = 'div', inputs = ['e', 's']}, {name = 'l', op = 'log', inputs = 'p'},\n"
+                                            "{name = 'loss', op = 'mean', inputs = 'l'}]\n"));
+  EXPECT_THAT(run.faults, ElementsAre("activation_below_range at p")) << told(run);
+  expect(run, "epsilon", MendStatus::verified, "add 1e-05 to what l takes: changes the result");
+  EXPECT_EQ(tried(run, "epsilon"), 1) << told(run);
+}
+
+/// Of 90 and 90.25 in fp16: E[x^2] is 8120, E[x]^2 is 8124. What rounds is the input's product, far above the root that fails.
+TEST_F(MendCandidates, WhatADifferenceThatCancelsIsMadeOfIsKept) {
+  const MendsOfRun& run = mended(from_text("model = {kind = 'graph', loss = 'loss'}\n"
+                                            "train = {steps = 1, optimizer = 'sgd', momentum = 0.0, weight_decay = 0.0, lr = 0.0}\nrun = {modes = ['fp16_pure']}\n"
+                                            "node = [{name = 'x', op = 'input', values = [90.0, 90.25]}, {name = 'w', op = 'parameter', init = [1.0, 1.0]},\n"
+                                            "{name = 'a', op = 'mul', inputs = ['x', 'w']}, {name = 'square', op = 'mul', inputs = ['a', 'a']},\n"
+                                            "{name = 'mean_square', op = 'mean', inputs = 'square'}, {name = 'mean', op = 'mean', inputs = 'a'},\n"
+                                            "{name = 'square_mean', op = 'mul', inputs = ['mean', 'mean']}, {name = 'var', op = 'sub', inputs = ['mean_square', 'square_mean']},\n"
+                                            "{name = 'loss', op = 'sqrt', inputs = 'var'}]\n"));
+  EXPECT_THAT(run.faults, ElementsAre("outside_domain at loss")) << told(run);
+  const MendTrial& kept = trial(run, "keep_fp32");
+  EXPECT_EQ(kept.record.status, MendStatus::verified) << told(run);
+  EXPECT_THAT(kept.nodes, ElementsAre("a")) << "its squares and what comes of them are as wide as it is";
+  EXPECT_TRUE(kept.minimal);
+}
+
+/// Each of 40 levels reads the one before twice: 2^40 ways lead to the first, and it is gone to once.
+TEST_F(MendCandidates, WhatIsReadTwiceIsWalkedOnce) {
+  std::string levels;
+  for (int i = 1; i <= 40; ++i) levels += fmt::format("{{name = 's{0}', op = 'silu', inputs = 'h{1}'}}, {{name = 'h{0}', op = 'add', inputs = ['h{1}', 's{0}']}},\n", i, i - 1);
+  const Experiment experiment = from_text(std::string(one_step) + "node = [{name = 'x', op = 'input', values = [1.0, 2.0]}, {name = 'w', op = 'parameter', init = [1.0, 1.0]},\n"
+                                          "{name = 'h0', op = 'mul', inputs = ['x', 'w']},\n" + levels +
+                                          "{name = 'root', op = 'sqrt', inputs = 'h40'}, {name = 'loss', op = 'mean', inputs = 'root'}]\n");
+  const engine::Graph step = step_of(experiment);
+  reports::Cause cause{.kind = reports::Kind::outside_domain, .gravity = reports::Gravity::fatal, .node = "root"};
+  cause.facts.push_back({.key = "cancellation"});
+  reports::RunDiagnosis found;
+  found.causes = {cause};
+  const Ground ground(experiment, step, found);
+  const KeepFp32 kept = search_keep_fp32(ground, [](const std::vector<std::string>&) { return std::optional<Trial>(); }, [] { return std::string("no time"); });
+  EXPECT_EQ(kept.nodes.size(), 1u + 40u + 40u + 1u) << fmt::format("{}", fmt::join(kept.nodes, ", "));
+  EXPECT_THAT(kept.nodes, testing::IsSupersetOf({"root", "h40", "s1", "h0"}));
+  EXPECT_EQ(kept.why, "no time");
 }
 
 TEST_F(MendCandidates, QueriesKeysAndValuesAreKeptTogether) {
