@@ -9,6 +9,7 @@
 #include <QDockWidget>
 #include <QElapsedTimer>
 #include <QImage>
+#include <QPainter>
 #include <QProcess>
 #include <QSettings>
 #include <QStandardPaths>

@@ -260,7 +260,9 @@ TEST_F(DiagnosisDomainTest, SkipsThatTheRunEndsInBeginAfterItsAppliedSteps) {
     EXPECT_THAT(c.what, HasSubstr(good == 0 ? "in the last 5 steps" : "in the last 3 steps"));
     EXPECT_EQ(c.step, good == 0 ? 0 : 5);
     ASSERT_EQ(remedy(c, "lr") != nullptr, good > 0) << "no step was applied before it";
-    if (good > 0) EXPECT_EQ(remedy(c, "lr")->ulpscope, "train.lr=0.025");
+    if (good > 0) {
+      EXPECT_EQ(remedy(c, "lr")->ulpscope, "train.lr=0.025");
+    }
   }
 }
 
