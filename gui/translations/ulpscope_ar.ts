@@ -3274,5 +3274,13 @@ the first operation that made a value that is not finite of finite ones [%2]</so
         <source>of no known node</source>
         <translation>من عقدة غير معروفة</translation>
     </message>
+    <message>
+        <source>outside domain</source>
+        <translation>خارج مجال الدالة</translation>
+    </message>
+    <message>
+        <source>the root or the logarithm of a negative number: NaN from finite inputs</source>
+        <translation>جذر عدد سالب أو لوغاريتمه: NaN من مدخلات منتهية</translation>
+    </message>
 </context>
 </TS>

@@ -3264,5 +3264,13 @@ phép toán đầu tiên tạo ra giá trị không hữu hạn từ các giá t
         <source>of no known node</source>
         <translation>không rõ nút nào</translation>
     </message>
+    <message>
+        <source>outside domain</source>
+        <translation>ngoài miền xác định</translation>
+    </message>
+    <message>
+        <source>the root or the logarithm of a negative number: NaN from finite inputs</source>
+        <translation>căn hoặc logarit của số âm: NaN từ đầu vào hữu hạn</translation>
+    </message>
 </context>
 </TS>
