@@ -122,6 +122,7 @@ void Chart::draw() {
     if (line.steps) graph->setLineStyle(QCPGraph::lsStepLeft);
     const auto finite = std::count_if(line.y.begin(), line.y.end(), [](double y) { return std::isfinite(y); });
     if (line.dots || finite == 1) graph->setScatterStyle({QCPScatterStyle::ssDisc, 5.0});  // one point makes no line
+    else drawLonePoints(line);
   }
   for (const ChartMarks& marks : m_content.marks) {
     QCPGraph* const graph = addGraph(xAxis, m_marks);
@@ -137,6 +138,24 @@ void Chart::draw() {
   drawNothing();
   if (!zoomed() && !m_beforeDrag) fit();
   replot(rpQueuedReplot);
+}
+
+/// Points between two gaps make no line, either.
+void Chart::drawLonePoints(const ChartLine& line) {
+  const auto finite = [&](std::size_t i) { return i < line.y.size() && std::isfinite(line.y[i]); };
+  QVector<double> x, y;
+  for (std::size_t i = 0; i < line.x.size(); ++i) {
+    if (!finite(i) || (i > 0 && finite(i - 1)) || finite(i + 1)) continue;
+    x << line.x[i];
+    y << line.y[i];
+  }
+  if (x.isEmpty()) return;
+  QCPGraph* const graph = addGraph();
+  graph->setName(line.name);
+  graph->setData(x, y, true);
+  graph->setPen(QPen(line.colour, line.width));
+  graph->setLineStyle(QCPGraph::lsNone);
+  graph->setScatterStyle({QCPScatterStyle::ssDisc, 5.0});
 }
 
 void Chart::drawBars() {

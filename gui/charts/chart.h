@@ -136,6 +136,7 @@ class Chart : public QCustomPlot {
   void remember(const View& before);
   void applyPalette();
   void draw();
+  void drawLonePoints(const ChartLine& line);
   void drawBars();
   void fitTicks();
   void drawNothing();

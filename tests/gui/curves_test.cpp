@@ -98,6 +98,16 @@ TEST_F(ChartTest, DataReadBackAsTheSameNumbers) {
                            "\"fp16, \"\"a\"\"\",3,0.3,computed\n");
 }
 
+TEST_F(ChartTest, APointBetweenGapsIsSeen) {
+  const QImage image = m_chart.toPixmap(m_chart.width(), m_chart.height()).toImage();
+  for (const auto& [x, y] : {std::pair{1.0, 0.1}, {3.0, 0.3}}) {
+    const QPoint at(static_cast<int>(m_chart.xAxis->coordToPixel(x)), static_cast<int>(m_chart.yAxis->coordToPixel(y)));
+    bool red = false;
+    for (int i = -2; i <= 2; ++i) red = red || image.pixelColor(at + QPoint(i, 0)) == QColor(Qt::red);
+    EXPECT_TRUE(red) << x;
+  }
+}
+
 TEST_F(ChartTest, IsSavedInEveryFormAndSaysWhyNot) {
   QStringList forms{"png", "pdf", "csv"};
   if (canWriteSvg()) forms << "svg";
