@@ -33,7 +33,7 @@ void RunTrace::record(const Sink& sink, reports::RunId run, std::chrono::steady_
   if (trace_->refused()) return;   // there are no kernels to count
   if (counters_) return record_counters(sink, run, *counters_);
   record_no_counters(sink, run, "hardware counters cannot be read: the module that traces kernels was built with CUPTI of CUDA 12 (they need 13), or with "
-                                 "the address sanitizer (at which libcupti ends)");
+                                 "a sanitizer (at which libcupti ends)");
 }
 
 }  // namespace ulpscope::profiler

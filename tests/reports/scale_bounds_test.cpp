@@ -53,5 +53,15 @@ TEST(ScaleBounds, TheLeastScaleKeepsAllButAShare) {
   EXPECT_DOUBLE_EQ(flushed_share(ranges, 1.0), 0.25);
 }
 
+/// Gradients that all are 2^-21, as a mean over 2^21 elements makes them: at a scale of 2^-4 each lies halfway between 0 and the least number of fp16.
+TEST(ScaleBounds, WhatLiesAtTheEdgeIsLost) {
+  const ExponentHistogram histogram{.first = -21, .counts = {2097152}};
+  const std::vector<ScaledRange> ranges{{Format::fp16, 1.0, 0x1p-21, &histogram}};
+  EXPECT_EQ(flushed_share(ranges, 0x1p-4), 1.0);
+  EXPECT_EQ(flushed_share(ranges, 0x1p-3), 0.0);
+  EXPECT_EQ(least_scale(ranges, 0.01, -126), -3);
+  EXPECT_EQ(least_scale(ranges, 0.01, -126), least_kept_power(0x1p-21, Format::fp16)) << "as the cause has it";
+}
+
 }  // namespace
 }  // namespace ulpscope::reports

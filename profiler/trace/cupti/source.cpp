@@ -176,11 +176,11 @@ ActivitySource* source() {
   return made;
 }
 
-// libcupti opens libnvperf_host with RTLD_DEEPBIND, at which the address sanitizer ends the program.
-#if defined(__SANITIZE_ADDRESS__)
+// libcupti opens libnvperf_host with RTLD_DEEPBIND, at which the address and the thread sanitizer end the program.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #undef ULPSCOPE_RANGE_PROFILER
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #undef ULPSCOPE_RANGE_PROFILER
 #endif
 #endif

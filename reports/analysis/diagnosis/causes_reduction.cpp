@@ -60,10 +60,9 @@ Known divisor(const Suspect& s, Cause& cause, std::int64_t n, Format format) {
   return Known::yes;
 }
 
-/// A gradient that only its loss scale makes too large: a lower one mends it, whatever the length of the sum.
-bool scaled_and_fits_without(const Suspect& s, Format format) {
-  return s.node().record.phase == Phase::backward && s.evidence.scales() && s.root.how == Root::How::rounding && s.root.stat != nullptr &&
-         s.root.stat->greatest / s.evidence.scale(s.step.step) < limit(format);
+/// A scaled gradient, summed in fp32, that does not fit when it is stored: a lower scale mends it (one below 1, too), whatever the length of the sum.
+bool too_large_for_scale(const Suspect& s) {
+  return s.node().record.phase == Phase::backward && s.evidence.scales() && s.root.how == Root::How::rounding && s.root.stat != nullptr;
 }
 
 }  // namespace
@@ -87,7 +86,7 @@ Known reduction_cause(const Suspect& s, Cause& cause) {
   const bool each_fits = !sums_its_inputs(node) || x == nullptr || x->greatest < limit(format) / 2;
   if (!each_fits) return Known::no;  // one element alone is too large: that is no matter of length
   if (s.root.how == Root::How::arithmetic && narrow == Format::fp32) return Known::no;
-  if (narrow == Format::fp32 && scaled_and_fits_without(s, format)) return Known::no;
+  if (narrow == Format::fp32 && too_large_for_scale(s)) return Known::no;
   cause.kind = Kind::reduction_too_long;
   if (share.each && *share.each > 0.0) {
     const double sum = *share.each * static_cast<double>(n);
@@ -117,7 +116,8 @@ Known reduction_cause(const Suspect& s, Cause& cause) {
                                                      : "");
   }
   cause.facts.push_back(fact("elements", "elements", static_cast<double>(n),
-                             fmt::format("{}, summed in {}", n, name(format)), Provenance::computed));
+                             narrow == Format::fp32 ? fmt::format("{}, summed in fp32, stored in {}", n, name(format)) : fmt::format("{}, summed in {}", n, name(format)),
+                             Provenance::computed));
   if (counts_too)
     cause.facts.push_back(fact("count", "count", static_cast<double>(n),
                                "the count is infinite in " + std::string(name(format)) + ", too",

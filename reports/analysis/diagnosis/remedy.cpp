@@ -141,6 +141,7 @@ void of_kind(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
     case Kind::gradient_too_large_for_scale:
       return gradient_large(e, cause, list);
     case Kind::gradient_below_range: {
+      if (cause.operation == "global_norm") return sums_in_fp32(e, cause, "compute", list);  // of gradients that no scale is in any more
       const Fact* smallest = find(cause, "smallest_scale");
       const Fact* full = find(cause, "full_scale");
       const Fact* largest = find(cause, "largest_scale");
@@ -251,10 +252,11 @@ void of_kind(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
       list.push_back(capped_scale(e));
       return;
     case Kind::buffers_poisoned:
-      list.push_back(config(
-          0, "put running statistics back with the weights when a step is skipped", "train.buffers=transaction",
-          "PyTorch: keep a copy of module.buffers() and copy it back when scaler.step() did not step", "buffers"));
-      list.push_back(config(1, "reset the running statistics and recompute them: a NaN in an average never leaves", "",
+      if (e.setting("buffers") != "transaction")
+        list.push_back(config(
+            0, "put running statistics back with the weights when a step is skipped", "train.buffers=transaction",
+            "PyTorch: keep a copy of module.buffers() and copy it back when scaler.step() did not step", "buffers"));
+      list.push_back(config(1, "reset the running statistics and recompute them: what is not finite in an average never leaves", "",
                             "PyTorch: bn.reset_running_stats()", "reset_buffers"));
       return;
     case Kind::weights_poisoned:

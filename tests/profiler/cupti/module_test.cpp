@@ -60,7 +60,7 @@ TEST_F(CuptiModuleTest, ReadsForgedRecordsAsCuptiLaysThemOut) {
 class CuptiCountersTest : public CuptiModuleTest {
  protected:
   void SetUp() override {
-    if (module.counters() == nullptr) GTEST_SKIP() << module.problem() << " (or it cannot count: CUDA 12, or the address sanitizer)";
+    if (module.counters() == nullptr) GTEST_SKIP() << module.problem() << " (or it cannot count: CUDA 12, or a sanitizer)";
     if (module.counters()->plan("GH100", tensor_pipe_metrics).code == CUPTI_ERROR_NOT_INITIALIZED) GTEST_SKIP() << "no libnvperf_host.so";
   }
 };
