@@ -185,6 +185,7 @@ void add_ranges(const PlanFacts& facts, const std::vector<std::string>& explaine
   for (std::int32_t n = 0; n < graph.node_count(); ++n) {
     const Node& node = graph.node(NodeId{n});
     if (!node.op->launches || node.phase == Phase::unscale || node.phase == Phase::update) continue;
+    if (node.op->name == "scale_loss" && node.phase == Phase::forward) continue;  // the scaled loss: no gradient is computed from that number
     for (const ValueId v : node.outputs) add(v, &node, n);
   }
 }

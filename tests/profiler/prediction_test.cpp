@@ -225,6 +225,21 @@ TEST(Prediction, TheFirstSkipsAreCase32s) {
   EXPECT_EQ(fault(fp16, "gradient_too_large_for_scale").gravity, reports::Gravity::normal);
 }
 
+/// A loss of 20 times the scale leaves fp16 until 2^11; no gradient is computed from that number, and theirs begin with the scale itself.
+TEST(Prediction, TheScaledLossCostsNoSkips) {
+  const Prediction p = foresee_toml(R"(model = {kind = "graph", loss = "loss"}
+train = {steps = 4, optimizer = "sgd", momentum = 0.0, weight_decay = 0.0, lr = 0.01}
+run = {modes = ["fp16"], timing_steps = 0}
+node = [
+  {name = "x", op = "input", values = [[0.5, 1.0]]},
+  {name = "w", op = "parameter", init = [[20.0, 10.0]]},
+  {name = "y", op = "linear", inputs = ["x", "w"]},
+  {name = "loss", op = "mean", inputs = "y"},
+])", "fp16");
+  EXPECT_FORECAST(of(p, "fp16"), "safe");
+  EXPECT_EQ(of(p, "fp16").first_skips, 1) << told(of(p, "fp16"));
+}
+
 TEST(Prediction, PositionsThatFallTogetherInBf16) {
   std::string list = "[[0.0";
   for (int i = 1; i < 512; ++i) list += ", " + std::to_string(i) + ".0";
