@@ -172,7 +172,8 @@ MendResult mend(const std::string& run_file, const MendOptions& options, const s
   Patient patient{*chosen, alone(runner.experiment(), *chosen), checkpoint_before(run_file, runner, *chosen), {}, {}, {}};
   patient.around = {scale_limits(reports::RunFileReader(run_file), *chosen), fp32_fails(reports::RunFileReader(run_file), *chosen)};
   if (chosen->skipped > 0 || chosen->outcome == reports::Outcome::fatal) patient.last_shown = last_shown(reports::RunFileReader(run_file).steps(chosen->run.id));
-  if (shows_beside_fp32(*chosen)) patient.fp32 = fp32_twin(reports::RunFileReader(run_file), chosen->run.seed);
+  // A change that leaves nothing to learn mends nothing: that shows beside fp32 alone.
+  patient.fp32 = fp32_twin(reports::RunFileReader(run_file), chosen->run.seed, shows_beside_fp32(*chosen));
   Session session(patient, runner, budget, say);
   const Session::Baseline baseline = session.run_baseline();
   result.interrupted = budget.interrupted();

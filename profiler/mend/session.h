@@ -27,7 +27,7 @@ struct Patient {
   reports::RunDiagnosis recorded{};
   Experiment experiment{};   ///< in its mode, with nothing but training
   std::optional<engine::TrainerState> checkpoint{};
-  std::vector<reports::Record> fp32{};   ///< fp32_twin(), where a fault shows beside it alone
+  std::vector<reports::Record> fp32{};   ///< fp32_twin(), if the file has one
   Surroundings around{};
   std::optional<std::int64_t> last_shown{};   ///< last_shown()
 };

@@ -96,7 +96,7 @@ Trial Trials::run(const Experiment& experiment, const engine::TrainerState* star
   return trial;
 }
 
-std::vector<reports::Record> fp32_twin(const reports::RunFileReader& file, std::int64_t seed) {
+std::vector<reports::Record> fp32_twin(const reports::RunFileReader& file, std::int64_t seed, bool statistics) {
   constexpr reports::RunId id{2};
   constexpr reports::PlanId plan{2};
   std::vector<reports::Record> twin;
@@ -118,7 +118,7 @@ std::vector<reports::Record> fp32_twin(const reports::RunFileReader& file, std::
   add(file.edges(*found->plan), of_plan);
   add(file.tensors(*found->plan), of_plan);
   add(file.steps(found->id), of_run);
-  add(file.tensor_stats(found->id), of_run);
+  if (statistics) add(file.tensor_stats(found->id), of_run);
   return twin;
 }
 

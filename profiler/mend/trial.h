@@ -51,6 +51,7 @@ class Trials {
 
 /// What a diagnosis reads of the fp32 run with this seed, or else of the first one, as a second run of another file; empty if there is none. Some faults
 /// show only beside it: a loss that is exactly 0 here alone, a parameter that has a gradient there.
-std::vector<reports::Record> fp32_twin(const reports::RunFileReader& file, std::int64_t seed);
+/// statistics: of its tensors, too, which may be many.
+std::vector<reports::Record> fp32_twin(const reports::RunFileReader& file, std::int64_t seed, bool statistics = true);
 
 }  // namespace ulpscope::profiler

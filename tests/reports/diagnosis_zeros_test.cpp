@@ -162,6 +162,30 @@ TEST_F(DiagnosisZerosTest, UnitsThatAreOffAreTheModelsDoing) {
   }
 }
 
+/// In every step, and not observed: nobody knows whose doing it is, unless fp32 has a gradient there.
+TEST_F(DiagnosisZerosTest, ANormOfZeroInEveryStepIsTheModelsDoingOnlyIfFp32SaysNothingElse) {
+  for (const std::string fp32_has : {"", "zero", "one"})
+    for (const bool observed : {false, true}) {
+      ForgedRun fp32("fp32", 1), run("fp16", 2);
+      for (ForgedRun* r : {&fp32, &run}) {
+        r->small_model(r == &run ? "fp16" : "fp32");
+        for (int i = 0; i < 3; ++i) {
+          r->step(0.6 - 0.01 * i, false, r == &run ? Number(1024.0) : Number());
+          if (r == &run || fp32_has == "zero") r->steps.back().gradient_norm = 0.0;
+          const Counts zero{.greatest = 0.0, .zero = 4};
+          if (observed) r->observe(i, {{"loss.dx", zero}, {"y.cast", zero}});
+        }
+      }
+      const std::vector<const ForgedRun*> runs = fp32_has.empty() ? std::vector<const ForgedRun*>{&run} : std::vector<const ForgedRun*>{&fp32, &run};
+      const RunDiagnosis d = diagnose(forge(in("c.ulp"), runs), {.mode = "fp16"}).runs.at(0);
+      const auto found = std::find_if(d.causes.begin(), d.causes.end(), [](const Cause& c) { return c.kind == Kind::no_gradient; });
+      ASSERT_NE(found, d.causes.end()) << fp32_has << observed;
+      EXPECT_EQ(found->gravity, fp32_has == "one" ? Gravity::damage : Gravity::note) << fp32_has << observed << found->what;
+      EXPECT_EQ(says(found->what, "fp32's is not"), fp32_has == "one") << found->what;
+      EXPECT_EQ(says(found->what, "or the precision's is not known"), fp32_has.empty() && !observed) << found->what;
+    }
+}
+
 TEST_F(DiagnosisZerosTest, AJumpOfTheLossThatComesBackOrThatWasSetIsNoDamage) {
   for (const std::string how : {"stays", "comes back", "was set"}) {
     ForgedRun run("bf16");

@@ -103,13 +103,14 @@ const PlanNode* first_zeros(const Evidence& e, const ObservedStep& step) {
 /// A gradient norm of exactly 0 beside a loss that is not: nothing was learned in that step, and nothing overflowed.
 void zero_gradient(const Evidence& e, std::vector<Cause>& causes) {
   std::vector<std::int64_t> zeros;
-  bool fp32_too = e.fp32 != nullptr;
+  bool fp32_too = e.fp32 != nullptr, fp32_differs = false;
   for (const StepRecord& step : e.steps()) {
     if (!step.finite || step.skipped || !step.gradient_norm || *step.gradient_norm != 0.0) continue;
     if (!step.loss || *step.loss == 0.0) continue;  // a perfect fit; or said of the loss
     zeros.push_back(step.step);
     const StepRecord* twin = e.fp32 != nullptr ? e.fp32->step(step.step) : nullptr;
     fp32_too = fp32_too && twin != nullptr && twin->gradient_norm && *twin->gradient_norm == 0.0;
+    fp32_differs = fp32_differs || (twin != nullptr && twin->gradient_norm && *twin->gradient_norm != 0.0);
   }
   if (zeros.empty()) return;
   const bool explained = std::any_of(causes.begin(), causes.end(), [&](const Cause& c) {
@@ -127,6 +128,7 @@ void zero_gradient(const Evidence& e, std::vector<Cause>& causes) {
                            zeros.size(), counted(std::ssize(e.steps()), "step"), shown(zeros.front()),
                            amount(*e.step(zeros.front())->loss));
   if (fp32_too) cause.what += "; fp32's is, too";
+  if (fp32_differs) cause.what += "; fp32's is not";
   const ObservedStep* seen = nullptr;
   for (const std::int64_t step : zeros)
     if (seen == nullptr) seen = e.observed_step(step);
@@ -136,9 +138,12 @@ void zero_gradient(const Evidence& e, std::vector<Cause>& causes) {
   const bool flushed = origin != nullptr && seen->stat(origin->outputs.front())->flushed > 0;
   const bool always = std::ssize(zeros) + std::count_if(e.steps().begin(), e.steps().end(), [](const StepRecord& s) { return s.skipped; }) ==
                       std::ssize(e.steps());
-  if (e.run().mode == "fp32" || (always && origin != nullptr && !flushed)) {
+  if (e.run().mode == "fp32" || (always && origin != nullptr && !flushed && !fp32_differs)) {
     cause.gravity = Gravity::note;
     cause.what += "; that is the model's doing, not the precision's";
+  } else if (always && origin == nullptr && e.fp32 == nullptr) {  // and nobody looked
+    cause.gravity = Gravity::note;
+    cause.what += "; whether that is the model's doing or the precision's is not known";
   }
   if (origin != nullptr) {
     cause.node = origin->record.name;
