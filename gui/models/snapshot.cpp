@@ -7,6 +7,7 @@
 #include "gui/models/text.h"
 #include "reports/analysis/gpu_condition.h"
 #include "reports/analysis/time.h"
+#include "reports/run_file/counter_rows.h"
 
 namespace ulpscope::gui {
 namespace {
@@ -44,7 +45,8 @@ void addCompleteness(const reports::Summary& summary, std::vector<Notice>& out) 
     QString text = words(row.kind) + QStringLiteral(": ") + plain(row.subject);
     if (row.count) text += QStringLiteral(", %1 [%2]").arg(countText(row.count), word(row.provenance));
     if (!row.detail.empty()) text += QStringLiteral(" (%1)").arg(sentence(row.detail));
-    out.push_back({is_grave ? Severity::Fault : Severity::Warning, text});
+    // Counters are an extra, which most drivers keep to the administrator.
+    out.push_back({reports::lacks_counters(row) ? Severity::Note : is_grave ? Severity::Fault : Severity::Warning, text});
   }
 }
 

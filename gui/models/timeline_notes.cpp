@@ -4,6 +4,7 @@
 
 #include "gui/models/text.h"
 #include "gui/models/timeline_layout.h"
+#include "reports/run_file/counter_rows.h"
 
 namespace ulpscope::gui {
 namespace {
@@ -19,6 +20,7 @@ QStringList traceWords(const reports::RunFileReader& reader, reports::RunId run)
     if (row.run && *row.run != run) continue;
     const bool traced = row.subject.starts_with("kernel trace");
     if (row.kind == "refused" && traced) said << TimelineTexts::tr("kernel trace refused: %1").arg(sentence(row.detail));
+    if (row.kind == "refused" && reports::lacks_counters(row)) said << sentence(row.detail);
     if ((row.kind == "dropped" || row.kind == "lost") && (traced || row.subject == "kernel")) said << QStringLiteral("%1, %2: %3 %4").arg(sentence(row.subject), words(row.kind), countText(row.count), sentence(row.detail)).trimmed();
     if (row.kind == "note" && row.subject == "kernel trace") said << sentence(row.detail);
   }

@@ -7,8 +7,10 @@
 #include "gui/models/runs_model.h"
 #include "gui/models/session.h"
 #include "gui/models/text.h"
+#include "gui/models/timeline.h"
 #include "reports/run_file/writer.h"
 #include "tests/gui/gui_test.h"
+#include "tests/reports/made_up_runs.h"
 
 namespace ulpscope::gui {
 namespace {
@@ -52,6 +54,28 @@ TEST_F(ModelsTest, DroppedRecordsAreFaultsAndComeFirst) {
   ASSERT_FALSE(notices.empty());
   EXPECT_EQ(notices.front().severity, Severity::Fault);
   EXPECT_TRUE(notices.front().text.contains("dropped: tensor_stats, 12 [counted]")) << notices.front().text.toStdString();
+}
+
+/// Most drivers keep counters to the administrator: no reader has to know that first.
+TEST_F(ModelsTest, CountersThatAreNotThereAreANote) {
+  reports::RunFileWriter writer(in("a.ulp"));
+  reports::RunRecord run = reports::made_up("fp32", 0, 2.0).run;
+  run.id = reports::RunId{1};
+  writer.push(reports::ExperimentRecord{.name = "a"});
+  writer.push(run);
+  writer.push(reports::StepRecord{.run = run.id, .step = 0, .applied = 1, .loss = 2.0});
+  writer.push(reports::CompletenessRecord{.run = run.id, .kind = "refused", .subject = "kernel counters", .detail = "hardware counters refused by CUPTI (error 35)"});
+  writer.push(reports::CompletenessRecord{.run = run.id, .kind = "lost", .subject = "kernel counters: no room", .count = 7, .detail = "more nodes than there was room for"});
+  writer.push(reports::CompletenessRecord{.run = run.id, .kind = "refused", .subject = "kernel trace", .detail = "no CUPTI"});
+  writer.close();
+  int notes = 0, warnings = 0;
+  for (const Notice& n : opened("a.ulp")->snapshot()->notices) {
+    notes += n.text.contains("kernel counters") && n.severity == Severity::Note ? 1 : 0;
+    warnings += n.text.contains("kernel trace") && n.severity == Severity::Warning ? 1 : 0;
+  }
+  EXPECT_EQ(notes, 2);
+  EXPECT_EQ(warnings, 1);
+  EXPECT_TRUE(readTimeline(reports::RunFileReader(in("a.ulp")), reports::RunId{1}, TimelineView::Run).traceNotes.join(' ').contains("error 35"));
 }
 
 TEST_F(ModelsTest, WhatCannotBeReadSaysWhyAndTheOthersStay) {
