@@ -48,7 +48,7 @@ class KernelCountersTest : public KernelTraceTest {
   }
   void begin() {
     t = trace({1, 2});
-    c = std::make_unique<KernelCounters>(topics, faults, counters, *t, [this] { ++waits; });
+    c = std::make_unique<KernelCounters>(topics, faults, counters, *t, [this] { counters.calls.emplace_back("wait"); });
   }
   void good_steps(std::int64_t first, std::int64_t end) {
     for (std::int64_t i = first; i < end; ++i) one_step(i, {});
@@ -83,7 +83,6 @@ class KernelCountersTest : public KernelTraceTest {
   std::unique_ptr<KernelTrace> t;
   std::unique_ptr<KernelCounters> c;
   std::uint32_t launched = 0;
-  int waits = 0;
 };
 
 }  // namespace ulpscope::profiler
