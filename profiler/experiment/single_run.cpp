@@ -182,7 +182,7 @@ RunEnd SingleRun::train(const engine::TrainerSetup& setup, RecordedPlan& plan) {
   const NvtxRanges ranges_of_steps(topics, trainer.plan().graph);
   NodeClock clock(topics, faults_, trainer.plan().graph.node_count(), run_.steps > 1 ? 1 : 0);
   const std::int64_t first_step = trainer.iteration();
-  RunTrace trace(context_.device, topics, faults_, first_step, run_.steps);
+  RunTrace trace(context_.device, topics, faults_, sink_, run_.id, first_step, run_.steps);
   const NodeEvents events(context_.device, topics, faults_, trainer.plan().graph.node_count(), trace_window(first_step, run_.steps).first + 1, clock_every,
                           [&trace] { return trace.refused(); });
   const Clock::time_point begin = Clock::now();
@@ -195,7 +195,7 @@ RunEnd SingleRun::train(const engine::TrainerSetup& setup, RecordedPlan& plan) {
   if (shadow != nullptr) bytes["observation"] += shadow->device_bytes();
   ledger.record_peak(bytes);
   peak_bytes_ = ledger.peak_bytes();
-  faults_.guard("kernel trace", [&] { trace.record(sink_, run_.id, begin); });
+  faults_.guard("kernel trace", [&] { trace.record(begin); });
   faults_.guard("node clock", [&] {
     const reports::Provenance provenance = time_provenance(context_.device, run_.mode);
     if (trace.of_gpu() && !trace.refused()) return;

@@ -6,6 +6,7 @@
 #include "profiler/experiment/observe.h"
 #include "profiler/experiment/single_run.h"
 #include "reports/analysis/statistics.h"
+#include "reports/run_file/counter_rows.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -23,9 +24,11 @@ reports::Number typical(const std::vector<double>& values) {
   return values.size() < least_timed ? std::nullopt : reports::median(values);
 }
 
-/// Steps that were committed and not looked into; the first one warms up.
+/// Steps that were committed and not looked into, nor counted; the first one warms up.
 std::vector<double> plain_steps(const reports::RunFileReader& file, const Trial& trial, reports::RunId run) {
-  const std::set<std::int64_t> observed(trial.diagnosis.observed.begin(), trial.diagnosis.observed.end());
+  std::set<std::int64_t> observed(trial.diagnosis.observed.begin(), trial.diagnosis.observed.end());
+  for (const reports::CompletenessRecord& row : file.completeness())
+    if (const auto step = reports::counted_step(row); step && row.run == run) observed.insert(*step);
   std::vector<double> seconds;
   for (const reports::StepRecord& step : file.steps(run))
     if (step.step > trial.first_step && !step.skipped && step.wall_seconds && !observed.contains(step.step)) seconds.push_back(*step.wall_seconds);

@@ -17,14 +17,6 @@ using reports::Provenance;
 
 std::string chip_words(const CounterPlan& plan) { return plan.chip.empty() ? "" : fmt::format(" on {}", plan.chip); }
 
-void push_steps(const TraceRows& rows, const CounterData& data) {
-  for (const CountedStep& step : data.steps)
-    rows.push("note", reports::counted_step_subject + std::to_string(step.step), step.step,
-              step.abandoned.empty() ? "is the step whose nodes were counted, one after the other: it is in no figure of a step's time"
-                                     : fmt::format("is a step in which counting was given up ({}): it is in no figure of a step's time", step.abandoned),
-              step.seconds, Provenance::measured);
-}
-
 void push_ranges(const TraceRows& rows, const CounterData& data) {
   const auto some = [&](const char* kind, const char* subject, std::int64_t count, const char* detail) {
     rows.some(kind, fmt::format("kernel counters: {}", subject), count, detail);
@@ -43,6 +35,13 @@ void push_ranges(const TraceRows& rows, const CounterData& data) {
 
 }  // namespace
 
+void record_counted_step(const Sink& sink, reports::RunId run, const CountedStep& step) {
+  TraceRows(sink, run).push("note", reports::counted_step_subject + std::to_string(step.step), step.step,
+                            step.abandoned.empty() ? "is the step whose nodes were counted, one after the other: its time is left out where times of steps are summed up"
+                                                   : fmt::format("is a step in which counting was given up ({}): its time is left out where times of steps are summed up", step.abandoned),
+                            step.seconds, Provenance::measured);
+}
+
 void record_counters(const Sink& sink, reports::RunId run, const KernelCounters& counters) {
   const TraceRows rows(sink, run);
   const CounterData& data = counters.data();
@@ -52,7 +51,6 @@ void record_counters(const Sink& sink, reports::RunId run, const KernelCounters&
     const std::string where = data.refused_call.empty() ? chip_words(data.plan) : fmt::format(" ({}{})", data.refused_call, chip_words(data.plan));
     rows.push("refused", reports::counters_subject, {}, fmt::format("{}{}; {}", line, where, uncounted), {}, Provenance::unknown);
   }
-  push_steps(rows, data);
   if (!counters.counted()) {
     if (counters.refusal()) return;
     return rows.push("note", reports::counters_subject, 0,

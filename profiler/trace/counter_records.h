@@ -5,7 +5,10 @@
 
 namespace ulpscope::profiler {
 
-/// After counters.finish(): what was refused, which step was counted and what that cost, and what became of its ranges.
+/// A step in which counting was tried: its time is no step's.
+void record_counted_step(const Sink& sink, reports::RunId run, const CountedStep& step);
+
+/// After counters.finish(): what was refused, what counting cost, and what became of its ranges.
 void record_counters(const Sink& sink, reports::RunId run, const KernelCounters& counters);
 
 /// Nothing could be asked: why, in one line.

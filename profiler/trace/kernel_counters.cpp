@@ -18,8 +18,8 @@ constexpr std::int64_t spare_ranges = 16;
 }  // namespace
 
 KernelCounters::KernelCounters(engine::Topics& topics, Faults& faults, CounterSource& source, KernelTrace& trace,
-                               std::function<void()> synchronize)
-    : faults_(faults), source_(source), trace_(trace), synchronize_(std::move(synchronize)) {
+                               std::function<void()> synchronize, Tell tell)
+    : faults_(faults), source_(source), trace_(trace), synchronize_(std::move(synchronize)), tell_(std::move(tell)) {
   on_step_begin_ = topics.step_begin.subscribe([this](const engine::StepBegin& step) { faults_.guard(who, [&] { begin_step(step); }); });
   on_step_end_ = topics.step_end.subscribe([this](const engine::StepResult& result) { faults_.guard(who, [&] { end_step(result); }); });
   on_node_begin_ = topics.node_begin.subscribe([this](const engine::NodeEvent& event) { faults_.guard(who, [&] { begin_node(event); }); });
@@ -125,6 +125,7 @@ void KernelCounters::stop() {
   open_.clear();
   source_.close();
   data_.steps.back().seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
+  tell_(data_.steps.back());
 }
 
 void KernelCounters::take() {

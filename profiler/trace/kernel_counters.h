@@ -55,8 +55,11 @@ class KernelCounters {
   static constexpr std::int64_t most_tries = 3;
   static constexpr std::int64_t most_ranges = 4096;
 
-  /// synchronize: waits for the device. All must outlive it.
-  KernelCounters(engine::Topics& topics, Faults& faults, CounterSource& source, KernelTrace& trace, std::function<void()> synchronize);
+  using Tell = std::function<void(const CountedStep&)>;
+
+  /// synchronize: waits for the device. tell: of every step in which counting was tried, as soon as that is over; a run may not come to its
+  /// end. All must outlive it.
+  KernelCounters(engine::Topics& topics, Faults& faults, CounterSource& source, KernelTrace& trace, std::function<void()> synchronize, Tell tell);
   ~KernelCounters();
   KernelCounters(const KernelCounters&) = delete;
   KernelCounters& operator=(const KernelCounters&) = delete;
@@ -97,6 +100,7 @@ class KernelCounters {
   CounterSource& source_;
   KernelTrace& trace_;
   std::function<void()> synchronize_;
+  Tell tell_;
 
   CounterData data_;
   std::optional<TraceRefusal> refusal_;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -35,6 +36,7 @@ struct MappedGraphNode {
 struct TraceData {
   std::vector<NodeSpan> spans;
   std::vector<std::int64_t> steps;            ///< traced, in order
+  std::set<std::int64_t> observed;            ///< of them those that were observed, and launched other kernels for it
   std::vector<TracedLaunch> launches;
   bool launches_counted = false;
   std::unordered_map<std::uint64_t, MappedGraphNode> graph_nodes;

@@ -48,7 +48,8 @@ std::int64_t push_kernels(const Sink& sink, reports::RunId run, const TraceData&
     row.static_shared_bytes = k.static_shared_bytes;
     row.dynamic_shared_bytes = k.dynamic_shared_bytes;
     row.tensor_pipe = k.tensor_pipe;
-    if (!row.tensor_pipe && counters != nullptr && placed.node && placed.micro_batch)
+    // What was counted are the kernels of a plain step.
+    if (!row.tensor_pipe && counters != nullptr && placed.node && placed.micro_batch && placed.step && !data.observed.contains(*placed.step))
       row.tensor_pipe = counters->share(*placed.node, *placed.micro_batch);
     counted += row.tensor_pipe ? 1 : 0;
     sink(row);

@@ -57,6 +57,7 @@ void KernelTrace::begin_step(const engine::StepBegin& step) {
       const std::lock_guard lock(mutex_);
       trainer_ = std::this_thread::get_id();
       data_.steps.push_back(step.iteration);
+      if (step.observed) data_.observed.insert(step.iteration);
     }
     open_span({-1, step.iteration, 0, 0});
     on_node_begin_.resume();

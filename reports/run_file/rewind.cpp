@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "reports/run_file/counter_rows.h"
 #include "reports/run_file/sqlite.h"
 
 namespace ulpscope::reports {
@@ -20,7 +21,10 @@ void rewind(Database& database, const RunRewind& run) {
   // An evaluation belongs before the step whose number it has: it is made again.
   remove(database, "evaluation WHERE run = ? AND step >= ?", run, true);
   for (const char* table : {"node_timing", "memory"}) remove(database, std::string(table) + " WHERE run = ?", run, false);
-  remove(database, "completeness WHERE run = ? AND kind IN ('note', 'observation_cost')", run, false);
+  // Steps that stay and whose nodes were counted keep their mark: their times are no steps'.
+  const std::string counted = std::string("subject LIKE '") + counted_step_subject + "%' AND count < ?";
+  remove(database, "completeness WHERE run = ? AND kind IN ('note', 'observation_cost') AND NOT (" + counted + ")", run, true);
+  remove(database, std::string("completeness WHERE run = ? AND kind IN ('refused', 'lost') AND subject LIKE '") + counters_subject + "%'", run, false);
   // A fault of the profiler while it recorded what stays is one of the recording.
   if (run.first_step == 0) remove(database, "completeness WHERE run = ? AND kind = 'fault'", run, false);
 }

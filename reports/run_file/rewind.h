@@ -11,7 +11,8 @@ namespace ulpscope::reports {
 class Database;
 
 /// One run: what was recorded from this step on, and what is recorded at a run's end (times by node, memory, notes: what watching
-/// cost and counted). Its row, and its plan, stay; faults of the profiler too, unless it begins again.
+/// cost and counted). Its row, and its plan, stay; faults of the profiler too, unless it begins again; and the marks of steps before it whose
+/// nodes were counted (counter_rows.h).
 struct RunRewind {
   RunId run{};
   std::int64_t first_step = 0;   ///< iteration; evaluations before it are kept if fewer steps were done

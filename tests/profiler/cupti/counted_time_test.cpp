@@ -3,8 +3,12 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <set>
 
 #include "reports/analysis/check.h"
+#include "reports/run_file/counter_rows.h"
+#include "reports/run_file/reader.h"
+#include "reports/run_file/writer.h"
 #include "tests/profiler/cupti/kernel_counters_fixture.h"
 #include "tests/reports/time_forged.h"
 
@@ -51,6 +55,29 @@ class CountedTime : public KernelCountersTest {
   reports::ForgedTime run{"bf16"};
   std::string path = ::testing::TempDir() + fmt::format("counted_time_{}.ulp", ::getpid());
 };
+
+/// A run that is gone on with: the step stays, and so does its mark; of what was refused before the next recording speaks for itself.
+TEST_F(CountedTime, AMarkedStepKeepsItsMarkWhenARunGoesOn) {
+  const reports::RunId id = run.forged.run.id;
+  after_five_steps();
+  for (const std::int64_t first : {4, 3}) {
+    reports::RunFileWriter writer(path, {.append = true, .rewind = [&] {
+                                           reports::Rewind back;
+                                           back.runs = {{id, first}};
+                                           return back;
+                                         }});
+    writer.push(reports::CompletenessRecord{.run = id, .kind = "refused", .subject = reports::counters_subject, .detail = "error 35"});
+    writer.close();
+    std::set<std::int64_t> marked;
+    std::size_t others = 0;
+    for (const reports::CompletenessRecord& row : reports::RunFileReader(path).completeness()) {
+      if (const auto step = reports::counted_step(row)) marked.insert(*step);
+      else others += row.subject.starts_with(reports::counters_subject) ? 1 : 0;
+    }
+    EXPECT_EQ(marked, first == 4 ? std::set<std::int64_t>{3} : std::set<std::int64_t>{}) << first;
+    EXPECT_EQ(others, 1u) << "the refusal that was written last";
+  }
+}
 
 TEST_F(CountedTime, TensorCoresAreCountedWithTheirShare) {
   counters.percent_of = {{1, 62.5}, {2, 0.0}};

@@ -48,7 +48,8 @@ class KernelCountersTest : public KernelTraceTest {
   }
   void begin() {
     t = trace({1, 2});
-    c = std::make_unique<KernelCounters>(topics, faults, counters, *t, [this] { counters.calls.emplace_back("wait"); });
+    c = std::make_unique<KernelCounters>(topics, faults, counters, *t, [this] { counters.calls.emplace_back("wait"); },
+                                         [this](const CountedStep& step) { told.push_back(step); });
   }
   void good_steps(std::int64_t first, std::int64_t end) {
     for (std::int64_t i = first; i < end; ++i) one_step(i, {});
@@ -62,6 +63,7 @@ class KernelCountersTest : public KernelTraceTest {
     c->finish();
     t->finish();
     record_trace(sink, run, *t, t->began(), c.get());
+    for (const CountedStep& step : told) record_counted_step(sink, run, step);
     record_counters(sink, run, *c);
     EXPECT_EQ(faults.count(), 0) << faults.first();
     EXPECT_EQ(counters.opened, counters.closed) << "everything is closed again";
@@ -82,6 +84,7 @@ class KernelCountersTest : public KernelTraceTest {
   ForgedCounters counters;
   std::unique_ptr<KernelTrace> t;
   std::unique_ptr<KernelCounters> c;
+  std::vector<CountedStep> told;
   std::uint32_t launched = 0;
 };
 

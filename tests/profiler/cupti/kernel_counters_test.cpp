@@ -21,6 +21,8 @@ TEST_F(KernelCountersTest, EveryKernelOfANodeHasTheCountOfItsExecution) {
   EXPECT_THAT(counters.calls, ElementsAre("open", "begin", "wait", "push", "wait", "pop", "wait", "push", "wait", "pop", "wait", "push", "wait", "pop", "end", "read"))
       << "nothing else falls into a range";
   good_steps(4, 8);
+  ASSERT_EQ(told.size(), 1u) << "said when it is over: a run may not come to its end";
+  EXPECT_EQ(told[0].step, 3);
   EXPECT_EQ(counters.opened, 1u) << "one step";
   EXPECT_TRUE(topics.node_begin.silent());
   const Rows r = rows();
@@ -39,6 +41,18 @@ TEST_F(KernelCountersTest, EveryKernelOfANodeHasTheCountOfItsExecution) {
   EXPECT_EQ(r.note("refused", "kernel counters"), nullptr);
   for (const CompletenessRecord& n : r.notes) EXPECT_NE(n.kind, "lost") << n.subject;
   EXPECT_EQ(t->cost().untraced_steps, 4) << "the counted step is none to compare traced ones with";
+}
+
+/// Observed steps launch other kernels than the one that is counted.
+TEST_F(KernelCountersTest, KernelsOfATracedStepThatWasObservedHaveNone) {
+  begin();
+  one_step(0, {});
+  one_step(1, {.observed = true});
+  good_steps(2, 4);
+  const Rows r = rows();
+  ASSERT_EQ(r.kernels.size(), 12u);
+  for (const KernelRecord& k : r.kernels) EXPECT_EQ(k.tensor_pipe.has_value(), k.step != 1) << k.step.value_or(-1);
+  EXPECT_EQ(r.count("note", "kernel trace: tensor pipes"), 6);
 }
 
 class RefusedCounters : public KernelCountersTest, public ::testing::WithParamInterface<std::pair<int, const char*>> {};

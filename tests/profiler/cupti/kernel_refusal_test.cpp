@@ -72,11 +72,12 @@ TEST(TraceWindowOfARun, LiesInsideIt) {
 
 TEST_F(KernelTraceTest, OnACpuThereIsNothingToTrace) {
   const auto device = make_cpu_device();
-  RunTrace run(*device, topics, faults, 0, 10);
+  Rows rows;
+  const Sink sink = rows.sink();
+  RunTrace run(*device, topics, faults, sink, reports::RunId{1}, 0, 10);
   EXPECT_FALSE(run.of_gpu());
   EXPECT_TRUE(topics.step_begin.silent());
-  Rows rows;
-  run.record(rows.sink(), reports::RunId{1}, {});
+  run.record({});
   EXPECT_TRUE(rows.notes.empty());
 }
 
