@@ -22,7 +22,7 @@ struct CounterPlan {
   int code = 0;             ///< of CUptiResult; 0: it can be counted, as far as it is known
   std::string call;         ///< that was refused
   std::string chip;         ///< "GH100"
-  std::string metric;       ///< of those wished for; empty: the chip has none
+  std::string metric;       ///< of those wished for; empty, and nothing refused: the chip has no tensor cores
   std::size_t passes = 0;   ///< how often the work must be repeated for one count
 };
 

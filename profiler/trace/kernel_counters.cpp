@@ -58,6 +58,11 @@ void KernelCounters::start(std::int64_t step) {
   counting_ = true;
   data_.plan = source_.open(tensor_pipe_metrics, room_);
   if (!accepted(data_.plan.call, data_.plan.code)) return abandon("CUPTI refused");
+  if (data_.plan.metric.empty()) {
+    refusal_ = TraceRefusal{"hardware counters", activity_ok, fmt::format("{} has no tensor cores", data_.plan.chip)};
+    done_ = true;
+    return abandon("the GPU has no tensor cores");
+  }
   if (data_.plan.passes != 1) {
     refusal_ = TraceRefusal{"hardware counters", activity_ok, fmt::format("{} needs the work {} times, and another step is other work",
                                                                           data_.plan.metric, data_.plan.passes)};

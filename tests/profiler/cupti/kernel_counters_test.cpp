@@ -85,6 +85,19 @@ INSTANTIATE_TEST_SUITE_P(Codes, RefusedCounters,
                                            std::pair(26, "dcgmi"), std::pair(17, "no tensor cores"), std::pair(46, "does not know the GPU's chip"),
                                            std::pair(8, "batch"), std::pair(12345, "words of CUPTI")));
 
+TEST_F(KernelCountersTest, AChipWithoutTensorCoresIsNotSaidToBeRefusedByCupti) {
+  counters.chip = "TU116";
+  counters.metric = "";
+  counters.passes = 0;
+  begin();
+  good_steps(0, 8);
+  EXPECT_EQ(counters.count("open"), 1u);
+  EXPECT_EQ(counters.count("begin"), 0u);
+  const Rows r = rows();
+  expect_none(r, "refused", "hardware counters not read: TU116 has no tensor cores");
+  EXPECT_THAT(r.detail("refused", "kernel counters"), Not(HasSubstr("CUPTI")));
+}
+
 TEST_F(KernelCountersTest, WhatNeedsTheWorkTwiceIsNotCounted) {
   counters.passes = 2;
   begin();
