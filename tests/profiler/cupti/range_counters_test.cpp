@@ -29,6 +29,7 @@ struct Forged {
   std::vector<std::pair<std::string, double>> ranges;   ///< answers
   CUpti_RangeProfiler_SetConfig_Params config = {};
   std::string metric;                 ///< that is configured
+  std::vector<std::string> asked;     ///< metrics whose properties were
   int initialized = 0, hosts = 0, enabled = 0, started = 0, in_range = 0;
 };
 Forged forged;
@@ -50,6 +51,16 @@ auto* const context = reinterpret_cast<CUcontext>(0x30);
 #define EXPECT_PARAMS(type, p)                         \
   EXPECT_EQ((p)->structSize, type##_STRUCT_SIZE);      \
   EXPECT_EQ((p)->pPriv, nullptr)
+/// Every call of a session names the object that enable() gave, and comes while it lives.
+#define EXPECT_OBJECT(type, p)                         \
+  EXPECT_PARAMS(type, p);                              \
+  EXPECT_EQ((p)->pRangeProfilerObject, object);        \
+  EXPECT_EQ(forged.enabled, 1)
+/// The counts are read from the image that was initialized, by the host object that lives.
+#define EXPECT_COUNTS(type, p)                         \
+  EXPECT_PARAMS(type, p);                              \
+  EXPECT_EQ((p)->counterDataImageSize, 512u);          \
+  EXPECT_EQ((p)->pCounterDataImage[511], 3)
 
 const RangeProfiler& forged_calls() {
   static const RangeProfiler calls = {
@@ -88,20 +99,21 @@ const RangeProfiler& forged_calls() {
       .metric_properties =
           [](CUpti_Profiler_Host_GetMetricProperties_Params* p) {
             EXPECT_PARAMS(CUpti_Profiler_Host_GetMetricProperties_Params, p);
+            EXPECT_EQ(p->pHostObject, host);
+            forged.asked.emplace_back(p->pMetricName);
             const bool has = std::find(forged.metrics.begin(), forged.metrics.end(), p->pMetricName) != forged.metrics.end();
             return has ? said("metric_properties") : CUPTI_ERROR_INVALID_METRIC_NAME;
           },
-      .add_metrics = [](CUpti_Profiler_Host_ConfigAddMetrics_Params* p) { EXPECT_PARAMS(CUpti_Profiler_Host_ConfigAddMetrics_Params, p); EXPECT_EQ(p->numMetrics, 1u); forged.metric = p->ppMetricNames[0]; return said("add_metrics"); },
-      .config_size = [](CUpti_Profiler_Host_GetConfigImageSize_Params* p) { EXPECT_PARAMS(CUpti_Profiler_Host_GetConfigImageSize_Params, p); p->configImageSize = 40; return said("config_size"); },
-      .config_image = [](CUpti_Profiler_Host_GetConfigImage_Params* p) { EXPECT_PARAMS(CUpti_Profiler_Host_GetConfigImage_Params, p); EXPECT_EQ(p->configImageSize, 40u); p->pConfigImage[39] = 9; return said("config_image"); },
-      .passes = [](CUpti_Profiler_Host_GetNumOfPasses_Params* p) { EXPECT_PARAMS(CUpti_Profiler_Host_GetNumOfPasses_Params, p); EXPECT_EQ(p->pConfigImage[39], 9); p->numOfPasses = forged.passes; return said("passes"); },
+      .add_metrics = [](CUpti_Profiler_Host_ConfigAddMetrics_Params* p) { EXPECT_PARAMS(CUpti_Profiler_Host_ConfigAddMetrics_Params, p); EXPECT_EQ(p->pHostObject, host); EXPECT_EQ(p->numMetrics, 1u); forged.metric = p->ppMetricNames[0]; return said("add_metrics"); },
+      .config_size = [](CUpti_Profiler_Host_GetConfigImageSize_Params* p) { EXPECT_PARAMS(CUpti_Profiler_Host_GetConfigImageSize_Params, p); EXPECT_EQ(p->pHostObject, host); p->configImageSize = 40; return said("config_size"); },
+      .config_image = [](CUpti_Profiler_Host_GetConfigImage_Params* p) { EXPECT_PARAMS(CUpti_Profiler_Host_GetConfigImage_Params, p); EXPECT_EQ(p->pHostObject, host); EXPECT_EQ(p->configImageSize, 40u); p->pConfigImage[39] = 9; return said("config_image"); },
+      .passes = [](CUpti_Profiler_Host_GetNumOfPasses_Params* p) { EXPECT_PARAMS(CUpti_Profiler_Host_GetNumOfPasses_Params, p); EXPECT_EQ(p->configImageSize, 40u); EXPECT_EQ(p->pConfigImage[39], 9); p->numOfPasses = forged.passes; return said("passes"); },
       .evaluate =
           [](CUpti_Profiler_Host_EvaluateToGpuValues_Params* p) {
-            EXPECT_PARAMS(CUpti_Profiler_Host_EvaluateToGpuValues_Params, p);
+            EXPECT_COUNTS(CUpti_Profiler_Host_EvaluateToGpuValues_Params, p);
             EXPECT_EQ(p->pHostObject, host);
             EXPECT_EQ(p->numMetrics, 1u);
             EXPECT_EQ(p->ppMetricNames[0], forged.metric);
-            EXPECT_EQ(p->pCounterDataImage[511], 3);
             *p->pMetricValues = forged.ranges[p->rangeIndex].second;
             return said("evaluate");
           },
@@ -109,22 +121,32 @@ const RangeProfiler& forged_calls() {
       .disable = [](CUpti_RangeProfiler_Disable_Params* p) { EXPECT_PARAMS(CUpti_RangeProfiler_Disable_Params, p); EXPECT_EQ(p->pRangeProfilerObject, object); EXPECT_EQ(forged.started, 0); return done("disable", forged.enabled, -1); },
       .data_size =
           [](CUpti_RangeProfiler_GetCounterDataSize_Params* p) {
-            EXPECT_PARAMS(CUpti_RangeProfiler_GetCounterDataSize_Params, p);
+            EXPECT_OBJECT(CUpti_RangeProfiler_GetCounterDataSize_Params, p);
+            EXPECT_EQ(p->numMetrics, 1u);
             EXPECT_EQ(p->pMetricNames[0], forged.metric);
             EXPECT_EQ(p->maxNumOfRanges, 5u);
             EXPECT_GE(p->maxNumRangeTreeNodes, 5u);
             p->counterDataSize = 512;
             return said("data_size");
           },
-      .data_initialize = [](CUpti_RangeProfiler_CounterDataImage_Initialize_Params* p) { EXPECT_PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize_Params, p); EXPECT_EQ(p->counterDataSize, 512u); p->pCounterData[511] = 3; return said("data_initialize"); },
-      .set_config = [](CUpti_RangeProfiler_SetConfig_Params* p) { EXPECT_PARAMS(CUpti_RangeProfiler_SetConfig_Params, p); forged.config = *p; return said("set_config"); },
-      .start = [](CUpti_RangeProfiler_Start_Params* p) { EXPECT_PARAMS(CUpti_RangeProfiler_Start_Params, p); return done("start", forged.started, 1); },
-      .stop = [](CUpti_RangeProfiler_Stop_Params* p) { EXPECT_PARAMS(CUpti_RangeProfiler_Stop_Params, p); p->isAllPassSubmitted = forged.all_submitted; --forged.started; return said("stop"); },
-      .push = [](CUpti_RangeProfiler_PushRange_Params* p) { EXPECT_PARAMS(CUpti_RangeProfiler_PushRange_Params, p); forged.pushed = p->pRangeName; return done("push", forged.in_range, 1); },
-      .pop = [](CUpti_RangeProfiler_PopRange_Params* p) { EXPECT_PARAMS(CUpti_RangeProfiler_PopRange_Params, p); --forged.in_range; return said("pop"); },
-      .decode = [](CUpti_RangeProfiler_DecodeData_Params* p) { EXPECT_PARAMS(CUpti_RangeProfiler_DecodeData_Params, p); p->numOfRangeDropped = 2; return said("decode"); },
-      .data_info = [](CUpti_RangeProfiler_GetCounterDataInfo_Params* p) { EXPECT_PARAMS(CUpti_RangeProfiler_GetCounterDataInfo_Params, p); p->numTotalRanges = forged.ranges.size(); return said("data_info"); },
-      .range_info = [](CUpti_RangeProfiler_CounterData_GetRangeInfo_Params* p) { EXPECT_PARAMS(CUpti_RangeProfiler_CounterData_GetRangeInfo_Params, p); p->rangeName = forged.ranges[p->rangeIndex].first.c_str(); return said("range_info"); },
+      .data_initialize = [](CUpti_RangeProfiler_CounterDataImage_Initialize_Params* p) { EXPECT_OBJECT(CUpti_RangeProfiler_CounterDataImage_Initialize_Params, p); EXPECT_EQ(p->counterDataSize, 512u); p->pCounterData[511] = 3; return said("data_initialize"); },
+      .set_config =
+          [](CUpti_RangeProfiler_SetConfig_Params* p) {
+            EXPECT_OBJECT(CUpti_RangeProfiler_SetConfig_Params, p);
+            EXPECT_EQ(p->configSize, 40u);
+            EXPECT_EQ(p->pConfig[39], 9);
+            EXPECT_EQ(p->counterDataImageSize, 512u);
+            EXPECT_EQ(p->pCounterDataImage[511], 3) << "initialized before";
+            forged.config = *p;
+            return said("set_config");
+          },
+      .start = [](CUpti_RangeProfiler_Start_Params* p) { EXPECT_OBJECT(CUpti_RangeProfiler_Start_Params, p); return done("start", forged.started, 1); },
+      .stop = [](CUpti_RangeProfiler_Stop_Params* p) { EXPECT_OBJECT(CUpti_RangeProfiler_Stop_Params, p); EXPECT_EQ(forged.in_range, 0); p->isAllPassSubmitted = forged.all_submitted; --forged.started; return said("stop"); },
+      .push = [](CUpti_RangeProfiler_PushRange_Params* p) { EXPECT_OBJECT(CUpti_RangeProfiler_PushRange_Params, p); EXPECT_EQ(forged.started, 1); forged.pushed = p->pRangeName; return done("push", forged.in_range, 1); },
+      .pop = [](CUpti_RangeProfiler_PopRange_Params* p) { EXPECT_OBJECT(CUpti_RangeProfiler_PopRange_Params, p); EXPECT_EQ(forged.started, 1); --forged.in_range; return said("pop"); },
+      .decode = [](CUpti_RangeProfiler_DecodeData_Params* p) { EXPECT_OBJECT(CUpti_RangeProfiler_DecodeData_Params, p); EXPECT_EQ(forged.started, 0); p->numOfRangeDropped = 2; return said("decode"); },
+      .data_info = [](CUpti_RangeProfiler_GetCounterDataInfo_Params* p) { EXPECT_COUNTS(CUpti_RangeProfiler_GetCounterDataInfo_Params, p); p->numTotalRanges = forged.ranges.size(); return said("data_info"); },
+      .range_info = [](CUpti_RangeProfiler_CounterData_GetRangeInfo_Params* p) { EXPECT_COUNTS(CUpti_RangeProfiler_CounterData_GetRangeInfo_Params, p); EXPECT_STREQ(p->rangeDelimiter, "/"); p->rangeName = forged.ranges[p->rangeIndex].first.c_str(); return said("range_info"); },
   };
   return calls;
 }
@@ -196,6 +218,42 @@ TEST_F(RangeCountersTest, CountsRangesByTheirNames) {
   EXPECT_NE(counts[1].percent, counts[1].percent);
   for (const std::size_t i : {2u, 3u, 4u}) EXPECT_EQ(counts[i].id, 0u) << "no number that was given";
   EXPECT_EQ(dropped, 2u);
+}
+
+/// The order that CUPTI 13 wants: the host side first, the session from enable to disable, its image before its configuration, and what is
+/// counted read before the session ends; then everything is undone, what was opened last first.
+TEST_F(RangeCountersTest, EveryCallHasItsPlace) {
+  forged.ranges = {{"1", 10.0}, {"2", 20.0}};
+  ASSERT_EQ(counters.open(tensor_pipe_metrics, 5).code, 0);
+  ASSERT_EQ(counters.begin(), 0);
+  for (const std::uint64_t id : {1u, 2u}) {
+    ASSERT_EQ(counters.push(id), 0);
+    ASSERT_EQ(counters.pop(), 0);
+  }
+  ASSERT_EQ(counters.end(), 0);
+  std::vector<RangeCount> counts;
+  std::size_t dropped = 0;
+  ASSERT_EQ(counters.read(counts, dropped), 0);
+  counters.close();
+  EXPECT_THAT(forged.calls,
+              ElementsAre("initialize", "current", "device_supported", "chip_name", "availability", "availability", "host_initialize", "metric_properties",
+                          "add_metrics", "config_size", "config_image", "passes", "enable", "data_size", "data_initialize", "set_config", "start", "push", "pop",
+                          "push", "pop", "stop", "decode", "data_info", "range_info", "evaluate", "range_info", "evaluate", "disable", "host_deinitialize",
+                          "deinitialize"));
+  EXPECT_THAT(forged.asked, ElementsAre(tensor_pipe_metrics[0], tensor_pipe_metrics[1])) << "the second, as the chip has not the first";
+  EXPECT_EQ(forged.metric, tensor_pipe_metrics[1]);
+  EXPECT_EQ(forged.config.passIndex, 0u);
+  EXPECT_EQ(forged.config.targetNestingLevel, 1);
+  counters.close();
+  EXPECT_EQ(std::count(forged.calls.begin(), forged.calls.end(), "deinitialize"), 1) << "once";
+}
+
+/// The host side alone, without a session: what a chip has, asked without a GPU.
+TEST_F(RangeCountersTest, APlanOpensNoSession) {
+  const CounterPlan plan = counters.plan("GH100", tensor_pipe_metrics);
+  EXPECT_EQ(plan.code, 0);
+  EXPECT_EQ(plan.metric, tensor_pipe_metrics[1]);
+  EXPECT_THAT(forged.calls, ElementsAre("host_initialize", "metric_properties", "add_metrics", "config_size", "config_image", "passes", "host_deinitialize"));
 }
 
 TEST_F(RangeCountersTest, WhateverFailsEverythingIsUndoneAndTheCodeIsSaid) {
@@ -289,6 +347,7 @@ TEST_F(RangeCountersTest, ClosesInTheMiddleOfARangeAndOpensAgain) {
   ASSERT_EQ(counters.push(1), 0);
   counters.close();
   EXPECT_EQ(forged.in_range, 0);
+  EXPECT_THAT(std::vector<std::string>(forged.calls.end() - 6, forged.calls.end()), ElementsAre("push", "pop", "stop", "disable", "host_deinitialize", "deinitialize"));
   EXPECT_NE(counters.begin(), 0) << "it is closed";
   EXPECT_NE(counters.push(1), 0);
   EXPECT_NE(counters.end(), 0);
