@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "reports/analysis/imported.h"
+#include "reports/run_file/counter_rows.h"
 
 namespace ulpscope::reports {
 namespace {
@@ -105,6 +106,7 @@ void RunTrace::read_timings() {
       mean_of_ = std::max(mean_of_, *t.sampled_steps);
     }
   }
+  counted_ = counted_steps(run_.reader->completeness(), run_.run.id);
   for (MemoryRecord& row : run_.reader->memory(run_.run.id, MemoryKind::sample))
     if (row.step && row.total_bytes) samples_.push_back(std::move(row));
 }
@@ -166,7 +168,9 @@ void RunTrace::write_step(const StepRecord& step, const std::vector<const Kernel
       add(arguments, "drawn_as", std::string("\"1 ms\""));
     }
   }
-  trace_.slice(pid_, steps_tid, fmt::format("\"step {}{}\"", step.step + 1, step.skipped ? ", skipped" : ""), start, end - start, arguments);
+  const bool counted = counted_.contains(step.step);
+  if (counted) add(arguments, "nodes_counted", json_text("one after the other, by the GPU's hardware counters: the time is no step's"));
+  trace_.slice(pid_, steps_tid, fmt::format("\"step {}{}{}\"", step.step + 1, step.skipped ? ", skipped" : "", counted ? ", nodes counted" : ""), start, end - start, arguments);
   if (step.loss_scale != scale_ && step.loss_scale && std::isfinite(*step.loss_scale)) trace_.counter(pid_, "\"loss scale\"", start, *step.loss_scale);
   scale_ = step.loss_scale;
   if (step.loss && std::isfinite(*step.loss)) trace_.counter(pid_, "\"loss\"", end, *step.loss);
@@ -220,7 +224,10 @@ void RunTrace::write_kernel(const KernelRecord& kernel, std::int64_t shift) {
   fmt::format_to(out, "\"grid\":\"{}x{}x{}\",\"block\":\"{}x{}x{}\"", kernel.grid[0], kernel.grid[1], kernel.grid[2], kernel.block[0], kernel.block[1], kernel.block[2]);
   if (kernel.registers) fmt::format_to(out, ",\"registers\":{}", *kernel.registers);
   if (kernel.static_shared_bytes || kernel.dynamic_shared_bytes) fmt::format_to(out, ",\"shared_bytes\":{}", kernel.static_shared_bytes.value_or(0) + kernel.dynamic_shared_bytes.value_or(0));
-  if (kernel.tensor_pipe) fmt::format_to(out, ",\"tensor_pipe\":{}", json_value(*kernel.tensor_pipe));
+  if (kernel.tensor_pipe) {
+    fmt::format_to(out, ",\"tensor_pipe\":{}", json_value(*kernel.tensor_pipe));
+    if (kernel.node) fmt::format_to(out, ",\"tensor_pipe_of\":\"all kernels of this node together, for a micro-batch, in another step\"");
+  }
   if (kernel.node) fmt::format_to(out, ",\"node\":{}", node(*kernel.node).name);
   trace_.slice(pid_, tid, kernel_name(kernel.name), sum_of(kernel.start_ns, shift), std::max<std::int64_t>(0, kernel.duration_ns), {arguments.data(), arguments.size()});
   ++kernels_;

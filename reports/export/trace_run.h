@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -59,6 +60,7 @@ class RunTrace {
   std::map<std::int64_t, std::vector<Timed>> timed_{};  ///< by step
   std::vector<Timed> mean_{};
   std::int64_t mean_of_ = 0;
+  std::set<std::int64_t> counted_{};     ///< steps whose nodes were counted: their time is no step's
   std::vector<MemoryRecord> samples_{};  ///< of steps, ascending
   std::size_t next_sample_ = 0;
   std::vector<std::pair<std::int64_t, std::int64_t>> ends_{};  ///< of the steps of a page: step, end

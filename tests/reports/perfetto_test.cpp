@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "reports/export/report_perfetto.h"
+#include "reports/run_file/counter_rows.h"
 #include "tests/reports/report_forms.h"
 #include "tests/reports/scratch.h"
 
@@ -91,6 +92,7 @@ TEST_F(PerfettoTrace, KernelsStandWhereTheyRanAndStepsHoldThem) {
       writer.push(KernelRecord{.run = RunId{1}, .step = step, .node = NodeId{3}, .stream = 7, .name = "expand", .start_ns = at + 4 * ms, .duration_ns = ms});
     }
     writer.push(KernelRecord{.run = RunId{1}, .stream = 7, .name = "of no step", .start_ns = 0, .duration_ns = ms});
+    writer.push(CompletenessRecord{.run = RunId{1}, .kind = "note", .subject = std::string(counted_step_subject) + "2", .count = 2});
     for (const std::int64_t position : {1, 2}) writer.push(MemoryRecord{.run = RunId{1}, .step = 0, .position = position, .total_bytes = 1000 * position});
     writer.close();
   }
@@ -107,6 +109,11 @@ TEST_F(PerfettoTrace, KernelsStandWhereTheyRanAndStepsHoldThem) {
   EXPECT_EQ(stream[0].at("name"), evil_name);
   EXPECT_EQ(stream[0].at("args").at("grid"), "4x2x1");
   EXPECT_EQ(stream[0].at("args").at("tensor_pipe"), 0.5);
+  EXPECT_EQ(stream[0].at("args").at("tensor_pipe_of"), "all kernels of this node together, for a micro-batch, in another step");
+  EXPECT_FALSE(stream[1].at("args").contains("tensor_pipe_of")) << "nothing was counted";
+  EXPECT_EQ(steps[1].at("name"), "step 2");
+  EXPECT_EQ(steps[2].at("name"), "step 3, nodes counted");
+  EXPECT_THAT(steps[2].at("args").at("nodes_counted").get<std::string>(), testing::HasSubstr("the time is no step's"));
   EXPECT_EQ(stream[0].at("dur"), 3000.0);
   EXPECT_EQ(stream[2].at("ts"), 110'000.0) << "moved with its step";
   EXPECT_EQ(stream[3].at("ts"), 114'000.0);
