@@ -177,12 +177,20 @@ RunEnd SingleRun::train(const engine::TrainerSetup& setup, RecordedPlan& plan) {
     if (ranges) ranges->resume(before.ranges);
   }
   ReplayPolicy replays = past_ != nullptr ? past_->replays : ReplayPolicy{};
-  trainer.observe(observation(context_.experiment.observe, replays));
   const NvtxRange range(nvtx::Category::phase, "training");
   const NvtxRanges ranges_of_steps(topics, trainer.plan().graph);
   NodeClock clock(topics, faults_, trainer.plan().graph.node_count(), run_.steps > 1 ? 1 : 0);
   const std::int64_t first_step = trainer.iteration();
   RunTrace trace(context_.device, topics, faults_, sink_, run_.id, first_step, run_.steps);
+  engine::Observation looks = observation(context_.experiment.observe, replays);
+  if (looks.replay) {   // nothing is counted in what is run again, and its memory is wanted
+    looks.replay = [&trace, wanted = std::move(looks.replay)](const engine::StepResult& result) {
+      const bool again = wanted(result);
+      if (again) trace.before_replay();
+      return again;
+    };
+  }
+  trainer.observe(std::move(looks));
   const NodeEvents events(context_.device, topics, faults_, trainer.plan().graph.node_count(), trace_window(first_step, run_.steps).first + 1, clock_every,
                           [&trace] { return trace.refused(); });
   const Clock::time_point begin = Clock::now();

@@ -11,6 +11,7 @@ namespace ulpscope::profiler {
 namespace {
 
 constexpr const char* who = "kernel counters";
+constexpr const char* run_again = "it was run again under observation";
 
 /// Ranges that are kept ready beyond those of a traced step.
 constexpr std::int64_t spare_ranges = 16;
@@ -76,14 +77,14 @@ void KernelCounters::start(std::int64_t step) {
 
 void KernelCounters::begin_node(const engine::NodeEvent& event) {
   if (!counting_) return;
-  if (event.attempt != 0) trouble_ = "it was run again under observation";
+  if (event.attempt != 0) return abandon(run_again);
   if (!open_.empty()) {   // the kernels of both would share a count
     ++data_.nested;
     Range& outer = ranges_[open_.back()];
     if (!outer.nested) ++data_.nested;
     outer.nested = true;
   }
-  if (event.attempt == 0 && ranges_.size() >= room_) ++data_.without_room;
+  if (ranges_.size() >= room_) ++data_.without_room;
   const bool push = trouble_.empty() && open_.empty() && ranges_.size() < room_;
   ranges_.push_back({{event.node.index, event.iteration, event.micro_batch, event.attempt}, false, !open_.empty()});
   open_.push_back(ranges_.size() - 1);
@@ -105,7 +106,7 @@ void KernelCounters::end_node() {
 void KernelCounters::end_step(const engine::StepResult& result) {
   if (!counting_) return;
   while (!open_.empty()) end_node();
-  if (result.replay != engine::Replay::none) trouble_ = "it was run again under observation";
+  if (result.replay != engine::Replay::none) trouble_ = run_again;
   if (trouble_.empty() && (!result.finite || result.skipped || !std::isfinite(result.loss))) trouble_ = "its loss or a gradient was not finite";
   if (!trouble_.empty()) return abandon(trouble_);
   if (accepted("stop", source_.end())) take();
@@ -164,6 +165,12 @@ void KernelCounters::take() {
   }
   // Which of two the kernels of another step belong to is not known.
   std::erase_if(data_.shares, [&](const auto& share) { return executions.at(share.first) > 1; });
+}
+
+void KernelCounters::before_replay() {
+  faults_.guard(who, [&] {
+    if (counting_) abandon(run_again);
+  });
 }
 
 void KernelCounters::finish() {

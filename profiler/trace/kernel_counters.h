@@ -20,7 +20,7 @@ namespace ulpscope::profiler {
 /// A step in which counting was tried.
 struct CountedStep {
   std::int64_t step = 0;
-  double seconds = 0.0;    ///< from its begin to the last count read
+  double seconds = 0.0;    ///< from its begin to the last count read, or to where counting was given up
   std::string abandoned;   ///< why nothing was taken from it; empty: its counts are those of the run
 };
 
@@ -48,8 +48,8 @@ struct CounterData {
 
 /// Counts in the first step behind the trace that is not observed. Every execution of a node is a range named by its number, as external
 /// correlation ids are (kernel_match.h), and the device is waited for at both its ends, so that nothing else falls into it. Not a bit
-/// changes; the step takes long. A step that is bad, or run again, is abandoned for a later one. Metrics that need the work to be
-/// repeated are not counted: another step is other work. No lock is held across a call of the source.
+/// changes; the step takes long. A step that is bad, or run again, is abandoned for a later one; what is open is closed before it is run
+/// again. Metrics that need the work to be repeated are not counted: another step is other work. No lock is held across a call of the source.
 class KernelCounters {
  public:
   static constexpr std::int64_t most_tries = 3;
@@ -64,6 +64,8 @@ class KernelCounters {
   KernelCounters(const KernelCounters&) = delete;
   KernelCounters& operator=(const KernelCounters&) = delete;
 
+  /// The step under way will be run again under observation: before that takes its memory, what is open is closed.
+  void before_replay();
   /// Nothing is counted any more; what is open is closed.
   void finish();
 

@@ -22,6 +22,10 @@ class RunTrace {
   bool of_gpu() const { return gpu_; }
   /// Nothing is traced, though this is a GPU: then times of nodes come from events (node_events.h).
   bool refused() const { return gpu_ && (!trace_ || trace_->refused()); }
+  /// A step is about to be run again under observation.
+  void before_replay() {
+    if (counters_) counters_->before_replay();
+  }
   /// After the last step. Start times of kernels count from `run_begin`.
   void record(std::chrono::steady_clock::time_point run_begin);
 

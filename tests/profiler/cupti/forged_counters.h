@@ -24,7 +24,7 @@ class ForgedCounters : public CounterSource {
   // What it saw.
   std::vector<std::string> calls;
   std::vector<std::uint64_t> pushed;              ///< since begin()
-  std::size_t room = 0, opened = 0, closed = 0, deepest = 0;
+  std::size_t room = 0, opened = 0, closed = 0;
   bool is_open = false, started = false, in_range = false;
 
   std::size_t count(const std::string& call) const {
@@ -50,6 +50,7 @@ class ForgedCounters : public CounterSource {
     return plan;
   }
   void close() noexcept override {
+    if (is_open) calls.emplace_back("close");
     closed += is_open ? 1 : 0;
     is_open = started = in_range = false;
   }

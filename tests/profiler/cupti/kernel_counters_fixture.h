@@ -12,6 +12,7 @@ class KernelCountersTest : public KernelTraceTest {
  protected:
   struct Kind {
     bool finite = true, observed = false, throws = false;
+    bool told = true;   ///< that it is run again, before it is
     engine::Replay replay = engine::Replay::none;
     float loss = 1.0f;
   };
@@ -20,7 +21,10 @@ class KernelCountersTest : public KernelTraceTest {
     topics.step_begin.publish({iteration, kind.observed});
     run_nodes(iteration, 0);
     if (kind.throws) return;
-    if (kind.replay != engine::Replay::none) run_nodes(iteration, 1);
+    if (kind.replay != engine::Replay::none) {
+      if (kind.told) c->before_replay();
+      run_nodes(iteration, 1);
+    }
     engine::StepResult result;
     result.iteration = iteration;
     result.loss = kind.loss;
@@ -36,6 +40,8 @@ class KernelCountersTest : public KernelTraceTest {
   }
   void node(std::int32_t n, std::int64_t iteration, std::int32_t micro_batch, std::int32_t attempt) {
     topics.node_begin.publish({engine::NodeId{n}, iteration, micro_batch, attempt});
+    EXPECT_FALSE(counters.is_open && attempt > 0) << "nothing is open while a step is run again";
+    EXPECT_FALSE(counters.is_open && source.attached) << "a context has one of the two at a time";
     if (source.on(ActivityKind::kernel)) {
       source.launch(next());
       source.launch(next());

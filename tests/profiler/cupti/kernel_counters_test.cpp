@@ -18,7 +18,7 @@ TEST_F(KernelCountersTest, EveryKernelOfANodeHasTheCountOfItsExecution) {
   EXPECT_FALSE(source.attached);
   good_steps(3, 4);
   EXPECT_THAT(counters.pushed, ElementsAre(1u, 2u, 3u));
-  EXPECT_THAT(counters.calls, ElementsAre("open", "begin", "wait", "push", "wait", "pop", "wait", "push", "wait", "pop", "wait", "push", "wait", "pop", "end", "read"))
+  EXPECT_THAT(counters.calls, ElementsAre("open", "begin", "wait", "push", "wait", "pop", "wait", "push", "wait", "pop", "wait", "push", "wait", "pop", "end", "read", "close"))
       << "nothing else falls into a range";
   good_steps(4, 8);
   ASSERT_EQ(told.size(), 1u) << "said when it is over: a run may not come to its end";
@@ -153,6 +153,32 @@ TEST_F(KernelCountersTest, BadStepsAreLeftForLaterOnes) {
   EXPECT_EQ(r.count("note", "kernel counters: ranges"), 3);
 }
 
+/// It wants the memory, and launches other kernels: told of it or not, what is open is closed before its first node.
+TEST_F(KernelCountersTest, NothingIsOpenWhileAStepIsRunAgain) {
+  for (const bool said : {true, false}) {
+    counters = {};
+    launched = 0;
+    source.enabled.clear();
+    source.disabled.clear();
+    told.clear();
+    begin();
+    good_steps(0, 3);
+    one_step(3, {.finite = false, .told = said, .replay = engine::Replay::same});
+    EXPECT_EQ(counters.calls.back(), "close");
+    EXPECT_EQ(counters.count("end"), 0u) << "nothing is read of it";
+    EXPECT_EQ(counters.closed, 1u);
+    ASSERT_EQ(told.size(), 1u) << "its time is no step's, whoever made it long";
+    EXPECT_EQ(told[0].step, 3);
+    EXPECT_TRUE(topics.node_begin.silent()) << "nobody waits for the device around the nodes that are run again";
+    one_step(4, {});
+    const Rows r = rows();
+    EXPECT_EQ(r.count("note", "kernel trace: tensor pipes"), 12) << "the next step is counted";
+    EXPECT_THAT(r.detail("note", step_row(3)), HasSubstr("given up (it was run again under observation)"));
+    c.reset();
+    t.reset();
+  }
+}
+
 TEST_F(KernelCountersTest, GivesUpAfterAFewBadSteps) {
   begin();
   good_steps(0, 3);
@@ -230,21 +256,60 @@ TEST_F(KernelCountersTest, WhereNothingIsTracedNothingIsCounted) {
   EXPECT_TRUE(counters.calls.empty()) << "there are no kernels that it could be written to";
 }
 
-TEST_F(KernelCountersTest, EveryModeOfAnExperimentCountsForItself) {
-  for (const double percent : {0.0, 30.0}) {
-    counters.percent = percent;
+/// The activity records of a mode begin anew behind the counting of the one before it: attached, enabled and counted again, and what was
+/// lost in one mode is said of that one alone.
+TEST_F(KernelCountersTest, EveryModeIsTracedAndCountedForItself) {
+  struct Mode {
+    double percent;
+    std::size_t dropped;
+    bool whole;
+  };
+  const std::size_t asked = [&] {
+    begin();
+    good_steps(0, 5);
+    const std::size_t kinds = source.enabled.size();
+    c.reset();
+    t.reset();
+    return kinds;
+  }();
+  ASSERT_GE(asked, 9u) << "every kind of record";
+  std::size_t opened = counters.opened;
+  for (const Mode& mode : {Mode{0.0, 0, true}, Mode{30.0, 7, true}, Mode{60.0, 0, false}, Mode{90.0, 0, true}}) {
+    counters.percent = mode.percent;
     launched = 0;
     source.enabled.clear();
     source.disabled.clear();
     begin();
-    good_steps(0, 5);
+    EXPECT_TRUE(source.attached);
+    good_steps(0, 1);
+    topics.step_begin.publish({1});
+    EXPECT_TRUE(source.counting) << "launches are counted again";
+    run_nodes(1, 0);
+    if (!mode.whole) source.launch({.correlation = 500, .record = false});
+    topics.step_end.publish({.iteration = 1});
+    source.lost = mode.dropped;
+    good_steps(2, 5);
+    EXPECT_EQ(source.enabled.size(), asked) << "every kind is enabled again";
+    EXPECT_EQ(source.disabled.size(), asked);
+    EXPECT_FALSE(source.counting);
+    EXPECT_FALSE(source.attached);
+    EXPECT_EQ(counters.opened, ++opened);
     const Rows r = rows();
     ASSERT_EQ(r.kernels.size(), 12u);
-    for (const KernelRecord& k : r.kernels) EXPECT_EQ(k.tensor_pipe, percent / 100.0);
+    for (const KernelRecord& k : r.kernels) EXPECT_EQ(k.tensor_pipe, mode.percent / 100.0);
+    const std::int64_t launches = mode.whole ? 12 : 13;
+    EXPECT_EQ(r.count("note", "kernel trace: launches"), launches);
+    EXPECT_EQ(r.count("note", "kernel trace"), 12) << "kernels";
+    EXPECT_THAT(r.detail("note", "kernel trace"), HasSubstr(mode.whole && mode.dropped == 0 ? "trace covers 2 of 2 steps; 12 launches, 12 of them answered"
+                                                            : mode.whole                    ? "12 launches, 12 of them answered"
+                                                                                            : "13 launches, 12 of them answered"));
+    EXPECT_THAT(r.detail("note", "kernel trace"), HasSubstr(std::to_string(mode.dropped) + " records dropped"));
+    EXPECT_EQ(r.count("dropped", "kernel trace: records"), mode.dropped > 0 ? reports::Count(static_cast<std::int64_t>(mode.dropped)) : reports::Count(-1));
+    EXPECT_EQ(r.count("lost", "kernel trace: launches"), mode.whole ? reports::Count(-1) : reports::Count(1));
+    EXPECT_EQ(r.count("note", "kernel counters: ranges"), 3);
     c.reset();
     t.reset();
   }
-  EXPECT_EQ(counters.opened, 2u);
 }
 
 TEST_F(KernelCountersTest, WithoutTheRangeProfilerTheFileSaysWhy) {
