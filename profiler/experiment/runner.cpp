@@ -11,6 +11,7 @@
 #include "engine/data/draw.h"
 #include "kernels/error.h"
 #include "kernels/matmul.h"
+#include "profiler/experiment/gpu_bus_id.h"
 #include "profiler/experiment/kept_weights.h"
 #include "profiler/experiment/keys.h"
 #include "profiler/experiment/load_data.h"
@@ -191,13 +192,6 @@ CheckpointLabel Runner::label(const RunInfo& run) const {
 }
 
 namespace {
-
-/// Of the GPU that run.device names; empty: unknown.
-std::string gpu_bus_id(const std::string& device) {
-  const GpuSearch gpus = find_gpus(this_system());
-  const auto number = static_cast<std::size_t>(parse_device(device).gpu.value_or(0));
-  return number < gpus.gpus.size() ? gpus.gpus[number].pci_bus_id : "";
-}
 
 /// The modes of the first runs that finished, and what is to be said of all of them.
 struct Course {

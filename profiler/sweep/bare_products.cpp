@@ -1,5 +1,7 @@
 #include "profiler/sweep/bare_products.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -7,8 +9,8 @@
 
 #include "kernels/error.h"
 #include "profiler/sweep/sweep.h"
-#include "profiler/sweep/timed_product.h"
 #include "reports/analysis/statistics.h"
+#include "reports/analysis/sweep.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -55,30 +57,45 @@ Figure figure_of(const std::vector<double>& sample, Provenance provenance) {
 
 const std::vector<double>& samples_of(const TimedProduct& p) { return p.device_seconds.empty() ? p.seconds : p.device_seconds; }
 
-BareTimes times_of(const BareJob::Mode& mode, const std::vector<TimedProduct*>& timed, std::size_t rounds) {
+/// Why the time of a product cannot be true. That of what is emulated is no matrix unit's.
+std::string why_invalid(const BareProduct& timed, const TimedProduct& samples, const BareJob::Mode& mode, const std::optional<reports::DevicePeaks>& peaks) {
+  if (!timed.seconds.value) return {};
+  const SweptProduct& product = timed.product.product;
+  const double once = timed.product.flops() / static_cast<double>(timed.product.count);
+  const reports::Number tflops = *timed.seconds.value > 0.0 ? reports::Number(1e-12 * once / *timed.seconds.value) : std::nullopt;
+  const reports::Number peak = peaks && mode.provenance != Provenance::emulated ? peaks->of(product.compute_format()) : std::nullopt;
+  return reports::why_invalid(tflops, peak, reports::median(samples.seconds), reports::median(samples.device_seconds));
+}
+
+}  // namespace
+
+BareTimes bare_times_of(const BareJob::Mode& mode, std::span<TimedProduct* const> timed, std::size_t rounds, const std::optional<reports::DevicePeaks>& peaks) {
   BareTimes times{.mode = mode.name, .flops = mode.products.flops, .left_out = mode.products.left_out};
   std::vector<double> totals(rounds, 0.0);
-  bool whole = !timed.empty();
+  if (timed.empty()) times.why = "it has no products that can be timed alone";
   for (std::size_t i = 0; i < timed.size(); ++i) {
     const StepProduct& product = mode.products.products[i];
     const std::vector<double>& samples = samples_of(*timed[i]);
     times.by_device = times.by_device || !timed[i]->device_seconds.empty();
-    times.products.push_back({product, figure_of(samples, mode.provenance), timed[i]->problem});
-    whole = whole && timed[i]->problem.empty() && samples.size() >= rounds;
-    for (std::size_t r = 0; whole && r < rounds; ++r) totals[r] += samples[r] * static_cast<double>(product.count);
+    BareProduct& row = times.products.emplace_back(BareProduct{product, figure_of(samples, mode.provenance), timed[i]->problem});
+    row.invalid = why_invalid(row, *timed[i], mode, peaks);
+    if (!times.why.empty()) continue;
+    if (!row.problem.empty()) times.why = fmt::format("{} has no time: {}", product.product.node, row.problem);
+    else if (rounds == 0 || samples.size() < rounds) times.why = "it was ended before a round was whole";
+    else if (!row.invalid.empty()) times.why = fmt::format("the time of {} is invalid: {}", product.product.node, row.invalid);
+    for (std::size_t r = 0; times.why.empty() && r < rounds; ++r) totals[r] += samples[r] * static_cast<double>(product.count);
   }
-  if (whole) times.seconds = figure_of(totals, mode.provenance);
+  if (times.why.empty()) times.seconds = figure_of(totals, mode.provenance);
   return times;
 }
-
-}  // namespace
 
 std::int64_t bare_bytes(const BareJob& job) {
   const All all = all_of(job);
   return ProductRoom::bytes(all.list);
 }
 
-std::vector<BareTimes> bare_times(const BareJob& job, const std::function<void(std::size_t, double)>& told, const std::function<bool()>& stop) {
+std::vector<BareTimes> bare_times(const BareJob& job, const std::function<void(std::size_t, double)>& told, const std::function<bool()>& stop,
+                                  const std::function<std::optional<reports::DevicePeaks>()>& peaks) {
   const All all = all_of(job);
   std::vector<TimedProduct*> sound;
   bool ended = false;
@@ -106,8 +123,9 @@ std::vector<BareTimes> bare_times(const BareJob& job, const std::function<void(s
       if (!ended) ++rounds;
     }
   }
+  const std::optional<reports::DevicePeaks> known = peaks ? peaks() : std::nullopt;
   std::vector<BareTimes> times;
-  for (std::size_t m = 0; m < job.modes.size(); ++m) times.push_back(times_of(job.modes[m], all.of_mode[m], rounds));
+  for (std::size_t m = 0; m < job.modes.size(); ++m) times.push_back(bare_times_of(job.modes[m], all.of_mode[m], rounds, known));
   return times;
 }
 

@@ -32,16 +32,6 @@ double flops(const SweepInput& in, std::int64_t size) {
   return 2.0 * static_cast<double>(in.batch) * of(SweepDimension::rows, in.rows) * of(SweepDimension::columns, in.columns) * of(SweepDimension::inner, in.inner);
 }
 
-/// Why a time cannot be true; empty: it can.
-std::string why_invalid(const SweepInput::Timing& timing, const SweepTime& time) {
-  if (time.of_peak.value_or(0.0) > peak_margin)
-    return fmt::format("{:.4g} TFLOP/s is faster than the hardware ({:.4g})", time.tflops.value_or(0.0), time.tflops.value_or(0.0) / time.of_peak.value_or(1.0));
-  const Number device = median(timing.device_seconds);
-  if (device && time.seconds.value && std::abs(*device - *time.seconds.value) > clocks_apart * *time.seconds.value)
-    return fmt::format("the device's clock says {:.4g} µs and the host's {:.4g} µs", 1e6 * *device, 1e6 * *time.seconds.value);
-  return {};
-}
-
 SweepTime time_of(const SweepInput& in, const SweepInput::Mode& mode, const SweepInput::Timing& timing, const SweepInput::Timing& given) {
   SweepTime time;
   time.seconds = figure_of(timing.seconds, mode.provenance);
@@ -63,7 +53,7 @@ SweepTime time_of(const SweepInput& in, const SweepInput::Mode& mode, const Swee
   }
   if (is_given) time.verdict = SweepVerdict::given;
   if (mode.provenance == Provenance::emulated) time.verdict = SweepVerdict::emulated;
-  time.why = why_invalid(timing, time);
+  time.why = why_invalid(time.tflops, peak, time.seconds.value, median(timing.device_seconds));
   if (!time.why.empty()) time.verdict = SweepVerdict::invalid;
   return time;
 }
@@ -78,6 +68,13 @@ std::int64_t given_size(const SweepInput& in) {
 }
 
 }  // namespace
+
+std::string why_invalid(Number tflops, Number peak, Number host_seconds, Number device_seconds) {
+  if (tflops && peak && *tflops > peak_margin * *peak) return fmt::format("{:.4g} TFLOP/s is faster than the hardware ({:.4g})", *tflops, *peak);
+  if (device_seconds && host_seconds && std::abs(*device_seconds - *host_seconds) > clocks_apart * *host_seconds)
+    return fmt::format("the device's clock says {:.4g} µs and the host's {:.4g} µs", 1e6 * *device_seconds, 1e6 * *host_seconds);
+  return {};
+}
 
 std::string_view name(SweepDimension dimension) {
   return dimension == SweepDimension::rows ? "rows" : dimension == SweepDimension::columns ? "columns" : "inner";

@@ -37,6 +37,10 @@ inline constexpr double clocks_apart = 0.10;
 enum class SweepDimension : std::uint8_t { rows, columns, inner };
 std::string_view name(SweepDimension dimension);
 
+/// Why the time of a product cannot be true: it is faster than the hardware (peak: TFLOP/s in its format), or the device's clock and the
+/// host's differ (medians). Empty: it can. What is unknown says nothing.
+std::string why_invalid(Number tflops, Number peak, Number host_seconds, Number device_seconds);
+
 /// What was timed.
 struct SweepInput {
   std::string experiment{};

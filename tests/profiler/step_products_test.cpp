@@ -98,6 +98,53 @@ TEST_F(StepProductsTest, EachIsTimedInEveryRoundAndCountsAsOftenAsTheStepHasIt) 
   for (const BareTimes& mode : bare_times(job, [](std::size_t, double) { ADD_FAILURE() << "there are no rounds"; }, [&] { return ++asked > 3; })) EXPECT_FALSE(mode.seconds.value);
 }
 
+/// A time that cannot be true is in no sum, and says why: faster than the hardware, or two clocks that differ.
+TEST_F(StepProductsTest, ATimeThatCannotBeTrueIsInNoSum) {
+  BareJob::Mode mode{"fp16", step_products(plan("fp16")), reports::Provenance::measured};
+  ASSERT_GE(mode.products.products.size(), 2u);
+  const auto peaks = reports::device_peaks("NVIDIA H200");
+  ASSERT_TRUE(peaks && peaks->fp16);
+  struct Case {
+    double seconds, device;   ///< of the first product
+    const char* says;
+  };
+  const double flops = mode.products.products[0].flops() / static_cast<double>(mode.products.products[0].count);
+  const double true_one = 10.0 * 1e-12 * flops / *peaks->fp16;
+  for (const Case& c : {Case{true_one, true_one, ""}, Case{true_one, 1.09 * true_one, ""}, Case{true_one, 1.2 * true_one, "the device's clock says"},
+                        Case{0.01 * true_one, 0.01 * true_one, "is faster than the hardware"}}) {
+    std::vector<std::unique_ptr<TimedProduct>> owned;
+    std::vector<TimedProduct*> timed;
+    for (const StepProduct& p : mode.products.products) {
+      timed.push_back(owned.emplace_back(std::make_unique<TimedProduct>(p.product)).get());
+      const bool first = timed.size() == 1;
+      timed.back()->seconds.assign(3, first ? c.seconds : 1.0);
+      timed.back()->device_seconds.assign(3, first ? c.device : 1.0);
+    }
+    const BareTimes times = bare_times_of(mode, timed, 3, peaks);
+    EXPECT_TRUE(times.by_device);
+    EXPECT_EQ(times.products[0].seconds.value, c.device) << "it is said all the same";
+    if (*c.says == '\0') {
+      EXPECT_EQ(times.why, "");
+      EXPECT_EQ(times.products[0].invalid, "");
+      ASSERT_TRUE(times.seconds.value);
+      EXPECT_GT(*times.seconds.value, 1.0);
+    } else {
+      EXPECT_THAT(times.products[0].invalid, HasSubstr(c.says));
+      EXPECT_THAT(times.why, AllOf(HasSubstr("the time of " + mode.products.products[0].product.node + " is invalid"), HasSubstr(c.says)));
+      EXPECT_FALSE(times.seconds.value) << "unknown, not less";
+      EXPECT_EQ(times.products[1].invalid, "");
+    }
+    // Of emulated products no peak is known; of a GPU that is not in the table neither.
+    mode.provenance = reports::Provenance::emulated;
+    EXPECT_THAT(bare_times_of(mode, timed, 3, peaks).why, testing::Not(HasSubstr("faster")));
+    mode.provenance = reports::Provenance::measured;
+    EXPECT_THAT(bare_times_of(mode, timed, 3, {}).why, testing::Not(HasSubstr("faster")));
+    EXPECT_EQ(bare_times_of(mode, timed, 0, peaks).why, "it was ended before a round was whole");
+    timed[1]->problem = "refused";
+    EXPECT_THAT(bare_times_of(mode, timed, 3, peaks).why, testing::AnyOf(HasSubstr("has no time: refused"), HasSubstr("is invalid")));
+  }
+}
+
 TEST_F(StepProductsTest, TheCommandHoldsARunsStepsAgainstThem) {
   const std::string path = in("tiny.toml");
   const Ended run = program({"run", path, "--modes", "fp32,fp16", "--seeds", "1", "--set", "run.timing_steps=10", "--set", "train.scaler.init=1024", "-o", in("r.ulp")});
@@ -114,6 +161,13 @@ TEST_F(StepProductsTest, TheCommandHoldsARunsStepsAgainstThem) {
   EXPECT_DOUBLE_EQ(json["modes"][0]["step_by_products"].get<double>(),
                    json["modes"][0]["step_seconds"]["value"].get<double>() / json["modes"][0]["seconds"]["value"].get<double>());
   EXPECT_TRUE(json["modes"][2]["step_by_products"].is_null()) << "bf16 was not run";
+  EXPECT_THAT(json["modes"][2]["why_no_step"].get<std::string>(), HasSubstr("r.ulp has no run of this mode"));
+  EXPECT_THAT(ended.out, HasSubstr("bf16: no step beside it"));
+  EXPECT_TRUE(json["modes"][0]["why_no_step"].is_null());
+  EXPECT_TRUE(json["modes"][0]["why_unknown"].is_null());
+  EXPECT_TRUE(json["modes"][0]["products"][0]["why_invalid"].is_null());
+  EXPECT_TRUE(json["gpu_condition"].is_null());
+  EXPECT_THAT(json["gpu_unknown"].get<std::string>(), HasSubstr("on a CPU"));
   EXPECT_DOUBLE_EQ(json["modes"][0]["flops"].get<double>(), gpt_flops(2 * 8, 8, 16, 1, 256));
   for (const auto& [flags, words] : {std::pair<std::vector<std::string>, std::string>{{"--products", "--around", "lm_head"}, "--products times every product"},
                                      {{"--around", "lm_head", "--beside", in("r.ulp")}, "--beside goes with --products"},

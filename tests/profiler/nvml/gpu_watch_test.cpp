@@ -6,6 +6,8 @@
 
 #include <atomic>
 
+#include "profiler/sweep/gpu_seen.h"
+
 namespace ulpscope::profiler {
 namespace {
 
@@ -130,6 +132,35 @@ TEST_F(GpuWatchTest, WithoutASourceOneLineSaysWhy) {
   EXPECT_EQ(rows_[0].subject, "GPU state");
   EXPECT_EQ(rows_[0].count, std::nullopt);
   EXPECT_EQ(rows_[0].provenance, reports::Provenance::unknown);
+}
+
+/// What a sweep asks of it: clocks from begin() to finish(), what was refused in words, and nothing at all as unknown with its reason.
+TEST_F(GpuWatchTest, WhatIsTimedIsSeenWithItsClock) {
+  answers_.reasons = 0x4;
+  GpuSeen seen([&](const Sink& sink) { return std::make_unique<GpuWatch>(std::make_unique<FakeGpu>(answers_), "", sink, std::chrono::milliseconds(1)); });
+  EXPECT_FALSE(seen.condition());
+  seen.begin();
+  await_reads(3);
+  seen.finish();
+  seen.finish();
+  ASSERT_TRUE(seen.condition());
+  EXPECT_EQ(seen.condition()->core_clock_mhz.value, 1500.0);
+  EXPECT_FALSE(seen.condition()->power_watts.known());
+  EXPECT_EQ(seen.condition()->slowed.value, 1.0);
+  EXPECT_THAT(seen.condition()->why, HasSubstr("power cap"));
+  EXPECT_EQ(seen.unknown(), "power: not offered");
+  EXPECT_EQ(seen.samples().size(), static_cast<std::size_t>(seen.condition()->samples));
+
+  GpuSeen none([](const Sink& sink) { return std::make_unique<GpuWatch>(nullptr, "libnvidia-ml.so.1 was not found", sink); });
+  none.begin();
+  none.finish();
+  EXPECT_FALSE(none.condition());
+  EXPECT_EQ(none.unknown(), "libnvidia-ml.so.1 was not found");
+  GpuSeen cpu({}, "a CPU");
+  cpu.begin();
+  cpu.finish();
+  EXPECT_FALSE(cpu.condition());
+  EXPECT_EQ(cpu.unknown(), "a CPU");
 }
 
 }  // namespace
