@@ -52,9 +52,10 @@ Serial added_up(Format format, std::int64_t n, Load load) {
 
 double missing(double got, double expected) { return expected == 0.0 ? 0.0 : 1.0 - got / expected; }
 
-void add_facts(Foreseen& f, double got, double expected, Provenance provenance) {
-  f.facts.push_back(fact("stuck_at", "stands at", got, amount(got), provenance));
-  f.facts.push_back(fact("expected", "sum without rounding", expected, amount(expected), provenance));
+/// of: what the two are where they are not one sum: " (mean of 2 elements)".
+void add_facts(Foreseen& f, double got, double expected, Provenance provenance, const std::string& of = {}) {
+  f.facts.push_back(fact("stuck_at", of.empty() ? "stands at" : "comes to", got, amount(got) + of, provenance));
+  f.facts.push_back(fact("expected", "sum without rounding", expected, amount(expected) + of, provenance));
   f.facts.push_back(fact("missing", "missing", missing(got, expected), reports::percent(missing(got, expected)), provenance));
 }
 
@@ -148,7 +149,8 @@ std::optional<Foreseen> unequal_micro_batches(const PlanFacts& facts, NodeId id)
     f.what += fmt::format("; the element that loses most comes to {} instead of {}", amount(a.worst_got), amount(a.worst_expected));
   f.facts.push_back(fact("swallowed", "addends that change nothing", static_cast<double>(a.swallowed), fmt::format("{} of {}", a.swallowed, a.addends), Provenance::projected));
   f.facts.push_back(fact("swallowed_share", "share of them", share, reports::percent(share), Provenance::projected));
-  if (means_say) add_facts(f, a.got / static_cast<double>(a.elements), a.expected / static_cast<double>(a.elements), Provenance::projected);
+  if (means_say) add_facts(f, a.got / static_cast<double>(a.elements), a.expected / static_cast<double>(a.elements), Provenance::projected,
+                           a.elements > 1 ? fmt::format(" (mean of {} elements)", a.elements) : "");
   return f;
 }
 

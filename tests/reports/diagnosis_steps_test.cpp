@@ -56,6 +56,26 @@ TEST_F(DiagnosisStepsTest, SkipsThatAreDue) {
   EXPECT_EQ(due_skips(scaling::DeepspeedScaler{}, 100.0, 65520.0), 8);           // the hysteresis absorbs the first
 }
 
+// Behind the first applied step, by each policy's own rule. A gradient of 1 overflows from 65520 on in fp16, and at no finite scale in fp32.
+TEST_F(DiagnosisStepsTest, LaterSkipsThatAreDue) {
+  const auto of = [](const scaling::Policy& policy, double gradient, double limit, std::int64_t steps) {
+    const LaterSkips later = later_skips(policy, gradient, limit, steps);
+    return std::pair(later.skips, later.greatest_scale);
+  };
+  // 32768 fits, 65536 does not, and so on: every other step.
+  EXPECT_EQ(of(scaling::PytorchScaler{.initial_scale = 32768.0f, .growth_interval = 1}, 1.0, 65520.0, 10), std::pair(std::int64_t{5}, 65536.0));
+  // 4096, 40960, then 409600, 204800, 102400 overflow; 51200 fits, 512000, 256000, 128000 overflow; 64000 fits.
+  EXPECT_EQ(of(scaling::PytorchScaler{.initial_scale = 4096.0f, .growth_factor = 10.0, .growth_interval = 1}, 1.0, 65520.0, 10), std::pair(std::int64_t{6}, 512000.0));
+  // 17 skips of a search are none of them; after 2000 good steps one.
+  EXPECT_EQ(of(scaling::PytorchScaler{.initial_scale = 0x1p32f}, 1.0, 65520.0, 2017).first, 0);
+  EXPECT_EQ(of(scaling::PytorchScaler{.initial_scale = 0x1p32f}, 1.0, 65520.0, 2018).first, 1);
+  // In fp32 it doubles to 2^127 and no further: nothing is due.
+  EXPECT_EQ(of(scaling::PytorchScaler{.growth_interval = 1}, 1.0, 0x1p128, 400), std::pair(std::int64_t{0}, 0x1p127));
+  EXPECT_EQ(of(scaling::ApexScaler{.growth_interval = 1}, 1e-3, 65520.0, 40), std::pair(std::int64_t{0}, 0x1p24)) << "its cap";
+  // A growth to 4 comes back to the floor of 16, and there it ends: two.
+  EXPECT_EQ(of(scaling::DeepspeedScaler{.initial_scale = 2.0f, .growth_interval = 25, .least_scale = 16.0f, .hysteresis = 1}, 20000.0, 65520.0, 40), std::pair(std::int64_t{2}, 16.0));
+}
+
 TEST_F(DiagnosisStepsTest, ASearchForTheScaleIsNormal) {
   const RunDiagnosis d = of(searching(100.0, 7, 3));
   EXPECT_EQ(d.outcome, Outcome::healthy) << d.verdict;

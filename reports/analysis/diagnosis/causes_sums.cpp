@@ -47,6 +47,20 @@ std::optional<Totals> totals(const ObservedStep& step, const PlanNode& node) {
   return Totals{*out->mean, *in->mean * n / static_cast<double>(out->elements)};
 }
 
+/// What sums of the backward pass are divided by to be those of gradients: the loss scale, unless some of what was added had lost it already.
+struct LossScale {
+  double value = 1.0;
+  const char* words = "";  ///< behind a number that was divided, or that could not be
+  double take_out(double x) const { return x / value; }
+};
+
+LossScale loss_scale(const Evidence& e, const ObservedStep& step, const PlanNode& node) {
+  if (node.record.phase != Phase::backward || !e.scales()) return {};
+  const double scale = e.scale(step.step);
+  if (e.setting("unscale") == "early" || !(scale > 0.0) || !std::isfinite(scale)) return {1.0, ", as added up: scaled by the loss scale, at least in part"};
+  return {scale, ", the loss scale taken out"};
+}
+
 void inner_sum(const Evidence& e, const ObservedStep& step, const PlanNode& node, std::vector<Cause>& causes) {
   const Stat* inner = node.inner ? step.stat(*node.inner) : nullptr;
   if (inner == nullptr || inner->elements == 0 || inner->lost == 0) return;
@@ -60,6 +74,7 @@ void inner_sum(const Evidence& e, const ObservedStep& step, const PlanNode& node
     return;
   }
   const auto sums = totals(step, node);
+  const LossScale scale = loss_scale(e, step, node);
   const Format format = attribute_format(node, "accumulate");
   // An addend that changes nothing is at most half an ulp of the sum it meets.
   const Stat* results = node.outputs.empty() ? nullptr : step.stat(node.outputs.back());
@@ -82,10 +97,11 @@ void inner_sum(const Evidence& e, const ObservedStep& step, const PlanNode& node
                            inner->lost, inner->elements, percent(share));
   if (const Stat* out = node.outputs.empty() ? nullptr : step.stat(node.outputs.front());
       out != nullptr && sums && node.record.operation != "rms_norm") {
-    cause.what += fmt::format("; its results come to {} on average, {} would be right: {} is missing",
-                              amount(sums->got), amount(sums->expected), percent(sums->missing()));
-    cause.facts.push_back(fact("stuck_at", "greatest result", out->greatest,
-                               fmt::format("{} of {}", amount(out->greatest), counted(out->elements, "result"))));
+    cause.what += fmt::format("; its results come to {} on average, {} would be right{}: {} is missing", amount(scale.take_out(sums->got)),
+                              amount(scale.take_out(sums->expected)), scale.words, percent(sums->missing()));
+    const double greatest = scale.take_out(out->greatest);
+    cause.facts.push_back(fact("stuck_at", "greatest result", greatest,
+                               fmt::format("{} of {}{}", amount(greatest), counted(out->elements, "result"), scale.words)));
   }
   cause.facts.push_back(fact("swallowed", "additions that changed nothing", static_cast<double>(inner->lost),
                              fmt::format("{} of {}", inner->lost, inner->elements)));
@@ -95,8 +111,9 @@ void inner_sum(const Evidence& e, const ObservedStep& step, const PlanNode& node
                                            percent(at_most)),
                                Provenance::computed));
   if (sums) {
-    cause.facts.push_back(fact("expected", "sum without rounding", sums->expected,
-                               fmt::format("{} (from the means of what was added)", amount(sums->expected)),
+    const double expected = scale.take_out(sums->expected);
+    cause.facts.push_back(fact("expected", "sum without rounding", expected,
+                               fmt::format("{} (from the means of what was added{})", amount(expected), scale.words),
                                Provenance::computed));
     cause.facts.push_back(fact("missing", "missing", sums->missing(), percent(sums->missing()), Provenance::computed));
   }
@@ -175,21 +192,25 @@ void accumulator(const Evidence& e, const ObservedStep& step, const PlanNode& no
   cause.tensor = e.plan().title(node.outputs.front());
   cause.format = format;
   const std::string swallowed = fmt::format("{} of {}", sum->swallowed, sum->addends);
+  const LossScale scale = loss_scale(e, step, node);
+  const double got = scale.take_out(sum->got), expected = scale.take_out(sum->expected);
+  const std::string of_what = fmt::format("{}{}", sum->elements == 1 ? "of its one element" : fmt::format("mean of its {} elements", sum->elements), scale.words);
   cause.what = fmt::format("{}: gradients of {} micro-batches are summed in {}; after {} addends ", node.record.name,
                            step.micro_batches, format, *sum->first);
   if (sum->all_from_there)
-    cause.what += fmt::format("the sum stands at {} (mean of its elements{}) and swallows the rest ({})", amount(sum->got),
-                              e.scales() ? ", scaled" : "", swallowed);
+    cause.what += fmt::format("the sum stands at {} ({}) and swallows the rest ({})", amount(got), of_what, swallowed);
   else
     cause.what += fmt::format("elements of the sum begin to stand still: {} additions that are not 0 ({}) changed nothing",
                               swallowed, percent(share));
-  if (means_say)
-    cause.what += fmt::format("{} {} of the sum {} is missing", sum->all_from_there ? ":" : ";", percent(missing), amount(sum->expected));
+  if (means_say && sum->all_from_there)
+    cause.what += fmt::format(": {} of {} is missing", percent(missing), amount(expected));
+  else if (means_say)
+    cause.what += fmt::format("; {} of the sum, which would come to {} ({}), is missing", percent(missing), amount(expected), of_what);
   if (sum->all_from_there)
-    cause.facts.push_back(fact("stuck_at", "stands at", sum->got, fmt::format("{} after {} addends", amount(sum->got), *sum->first),
+    cause.facts.push_back(fact("stuck_at", "stands at", got, fmt::format("{} after {} addends ({})", amount(got), *sum->first, of_what),
                                Provenance::computed));
   if (means_say) {
-    cause.facts.push_back(fact("expected", "sum without rounding", sum->expected, amount(sum->expected), Provenance::computed));
+    cause.facts.push_back(fact("expected", "sum without rounding", expected, fmt::format("{} ({})", amount(expected), of_what), Provenance::computed));
     cause.facts.push_back(fact("missing", "missing", missing, percent(missing), Provenance::computed));
   } else {
     cause.facts.push_back(fact("missing_at_most", "missing at most", at_most,

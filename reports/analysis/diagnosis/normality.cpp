@@ -92,6 +92,20 @@ void find_gradient(const Evidence& evidence, StepStory& story) {
   }
 }
 
+/// "20 due, were the greatest gradient of every step 1 [computed], as it was first: the scale grows after every good step".
+std::string later_due_words(const StepStory& story) {
+  const bool every = *story.interval == 1.0;
+  const std::string steps = every ? "good step" : fmt::format("{:.0f} good steps", *story.interval);
+  if (static_cast<double>(story.steps - story.leading) <= *story.interval) return fmt::format("none due: the scale first grows after {}{}", every ? "a " : "", steps);
+  const std::string grows = fmt::format("the scale grows after {} {}", every ? "every" : "each", steps);
+  if (!story.due_later) return fmt::format("how many were due is not known, as no gradient was observed; {}", grows);
+  const std::string gradient = fmt::format("were the greatest {}gradient of every step {} [computed], as it was first", story.gradient_known ? "" : "known ",
+                                           amount(*story.greatest_gradient));
+  if (*story.due_later > 0) return fmt::format("{}{} due, {}: {}", story.gradient_known ? "" : "at least ", *story.due_later, gradient, grows);
+  return fmt::format("none due, {}: {}, to {} at most, at which that is {:.3g} of the limit {}", gradient, grows, scale_amount(*story.due_scale),
+                     *story.greatest_gradient * *story.due_scale / *story.gradient_limit, amount(*story.gradient_limit));
+}
+
 std::string settled(const StepStory& story) {
   return story.scale_last && story.later == 0 ? fmt::format(" -> {}", scale_amount(*story.scale_last)) : "";
 }
@@ -129,6 +143,22 @@ std::optional<std::int64_t> due_skips(const scaling::Policy& policy, double grea
   return std::nullopt;
 }
 
+LaterSkips later_skips(const scaling::Policy& policy, double greatest_gradient, double edge, std::int64_t steps) {
+  LaterSkips later;
+  scaling::ScalerState state = scaling::initial_state(policy);
+  bool begun = false;
+  for (std::int64_t i = 0; i < steps; ++i) {
+    const bool overflow = !(greatest_gradient * static_cast<double>(state.scale) < edge);
+    begun = begun || !overflow;
+    later.skips += begun && overflow ? 1 : 0;
+    later.greatest_scale = begun ? std::max(later.greatest_scale, static_cast<double>(state.scale)) : 0.0;
+    const scaling::Transition t = scaling::next(policy, state, overflow);
+    if (t.event == scaling::ScaleEvent::gave_up) break;
+    state = t.state;
+  }
+  return later;
+}
+
 StepStory tell_steps(const Evidence& evidence) {
   StepStory story;
   count(evidence, story);
@@ -139,8 +169,15 @@ StepStory tell_steps(const Evidence& evidence) {
     story.interval = evidence.numeric_setting("scaler.interval");
     if (story.greatest_gradient) story.due = due_skips(*policy, *story.greatest_gradient, *story.gradient_limit);
   }
+  if (story.policy_known && story.greatest_gradient && scaling::is_dynamic(story.policy)) {
+    const LaterSkips later = later_skips(story.policy, *story.greatest_gradient, *story.gradient_limit, story.steps);
+    story.due_later = later.skips;
+    story.due_scale = later.greatest_scale;
+  }
+  // Gradients differ from step to step: at any scale near the limit one of them may overflow, and as many may as the scale grows.
   const double after = static_cast<double>(story.steps - story.leading);
   if (story.interval && *story.interval > 0) story.expected_later = after / *story.interval;
+  story.expected_later = std::max(story.expected_later, static_cast<double>(story.due_later.value_or(0)));
   // Gradients of the first steps are not alike: one step more or less is no sign of anything.
   if (story.leading > 0)
     story.search_normal = !story.due || story.leading <= *story.due + (story.gradient_known ? 1 : unknown_skips);
@@ -188,11 +225,7 @@ std::vector<std::string> skip_sentences(const StepStory& story) {
                                    counted(story.steps - story.leading, "step"));
     if (list.empty() && story.leading > 0)
       text += fmt::format(" after the first {}, skipped for a loss that is not finite", counted(story.leading, "step"));
-    if (story.interval)
-      text += fmt::format(" (about {} due: one for each {}, after which the scale grows)",
-                          story.expected_later < 100.0 ? fmt::format("{:.2g}", story.expected_later)
-                                                       : fmt::format("{:.0f}", story.expected_later),
-                          *story.interval == 1.0 ? "good step" : fmt::format("{:.0f} good steps", *story.interval));
+    if (story.interval) text += fmt::format(" ({})", later_due_words(story));
     list.push_back(text);
   }
   return list;

@@ -44,9 +44,12 @@ struct StepStory {
   /// that overflowed is infinite, however large it would be: until then the two above are of the known part alone.
   bool gradient_known = false;
   std::optional<std::int64_t> due{};  ///< skips that bring the first scale to where that gradient fits, at least
-  double expected_later = 0.0;        ///< one for each growth interval
+  double expected_later = 0.0;        ///< what is still normal: one for each growth interval, or those that are due, whichever is more
   bool search_normal = true;
   bool later_normal = true;
+  /// Skips after the first applied step, were every gradient as large as that one, by the policy's own rule, and the greatest scale on the way.
+  std::optional<std::int64_t> due_later{};
+  Number due_scale{};
 
   /// The run ends in a step that did not go well.
   bool ends_badly() const { return trailing > 0 || trailing_bad_losses > 0 || stopped; }
@@ -65,6 +68,13 @@ std::optional<scaling::Policy> recorded_policy(const Evidence& evidence);
 /// How many steps in a row overflow from the first scale on, by case-32's rule: the first k with g 2^(s-k) < limit, and
 /// what the policy's hysteresis adds. Nothing if it never fits (a fixed scale, a floor).
 std::optional<std::int64_t> due_skips(const scaling::Policy& policy, double greatest_gradient, double limit);
+
+/// Skips after the first step that is applied, of so many steps in all, each with a gradient of this size.
+struct LaterSkips {
+  std::int64_t skips = 0;
+  double greatest_scale = 0.0;
+};
+LaterSkips later_skips(const scaling::Policy& policy, double greatest_gradient, double limit, std::int64_t steps);
 
 /// What the skips come to, in words, for the verdict.
 std::vector<std::string> skip_sentences(const StepStory& story);
