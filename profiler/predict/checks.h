@@ -25,9 +25,12 @@ std::set<std::string> micro_batch_addends(const engine::StepPlan& plan);
 void check_variances(const PlanFacts& facts, FoundFaults& found);
 /// Results whose numbers check_variances asks for.
 std::set<std::string> norm_inputs(const engine::StepPlan& plan);
-/// Squares inside norms that overflow or become zero, variances with nothing left in them, running statistics that leave the range.
-/// explained: names of the tensors whose overflows it speaks of.
-void check_norms(const PlanFacts& facts, FoundFaults& found, std::vector<std::string>& explained);
+/// Squares inside norms that overflow or become zero, variances with nothing left in them.
+void check_norms(const PlanFacts& facts, FoundFaults& found);
+/// Running statistics that leave the range, in the first step or in one of those planned. explained: names of the tensors whose overflows it speaks of.
+void check_running(const PlanFacts& facts, FoundFaults& found, std::vector<std::string>& explained);
+/// Buffers and what they take in, whose numbers check_running asks for.
+std::set<std::string> averaged(const engine::StepPlan& plan);
 /// Whether check_norms asks for the numbers that a node reads.
 bool keeps_narrow_squares(const engine::Node& node);
 /// Divisors that become zero in 16 bits.

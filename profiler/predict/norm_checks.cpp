@@ -49,6 +49,7 @@ struct Norm {
 /// The sums of squares of the rows, as the mode makes them.
 struct Rows {
   std::int64_t infinite = 0, all = 0;
+  double greatest = 0.0;   ///< square, of what is left of an input once the mean of its row is taken away
   double missing = 0.0;     ///< the greatest share of a sum that flushed squares would have made
   std::int64_t flushed = 0, squares = 0;  ///< squares that are not 0
 };
@@ -66,6 +67,9 @@ std::optional<Rows> rows_of(const Norm& norm) {
       return static_cast<float>(is_16bit(in) ? reports::rounded_to(number, in) : number);
     };
     const float mean = norm.of_squares() ? 0.0f : narrow_sum(norm.node.arithmetic, n, x) / static_cast<float>(n);
+    double exact_mean = 0.0;
+    for (std::int64_t i = 0; i < n && !norm.of_squares(); ++i) exact_mean += static_cast<double>(x(i)) / static_cast<double>(n);
+    for (std::int64_t i = 0; i < n; ++i) rows.greatest = std::max(rows.greatest, std::pow(static_cast<double>(x(i)) - exact_mean, 2.0));
     const CountedSum sum = narrow_sum_as<CountedSum>(norm.node.arithmetic, n, [&](std::int64_t i) { return (x(i) - mean) * (x(i) - mean); });
     ++rows.all;
     rows.infinite += std::isfinite(sum.value) ? 0 : 1;
@@ -89,27 +93,33 @@ void check_overflow(const Norm& norm, FoundFaults& found) {
   const bool one = square >= limit, all = !norm.of_channels() && mean * static_cast<double>(norm.length()) >= limit;
   const bool overflows = rows ? rows->infinite > 0 : norm.of_channels() ? rstd != nullptr && rstd->zero > 0 : one || all;
   if (!overflows) return;
-  Foreseen f = norm.at(Kind::norm_overflowed, Gravity::damage);
+  // How much of an input is its row's mean is not known where the numbers are not.
+  const bool known = rows || norm.of_channels() || norm.of_squares();
+  Foreseen f = norm.at(Kind::norm_overflowed, known ? Gravity::damage : Gravity::note);
   f.format = name(format);
-  f.overflow = true;
+  f.overflow = known;
   const char* const less = norm.of_squares() ? "" : " (less the mean)";
   if (rstd != nullptr)
-    f.what = fmt::format("the sum of the squares (less the mean) of {} of {} is infinite in {}: {} squared is {}. The norm divides by it and leaves {} in silence, "
-                         "and the running variance takes it over",
+    f.what = fmt::format("the sum of the squares (less the mean) of {} of {} is infinite in {}: its inputs are up to {}, and the square of that is {}. The norm divides by it and "
+                         "leaves {} in silence, and the running variance takes it over",
                          rstd->zero, reports::counted(rstd->elements, "channel"), name(format), amount(in->greatest_magnitude), amount(square), norm.left());
+  else if (!known)
+    f.what = fmt::format("inputs are up to {}, the square of which is {}, and squares are kept in {}: what is left of them once the mean of a row is taken away is not known (too "
+                         "many numbers to keep), nor whether a sum becomes infinite and leaves {} in silence",
+                         amount(in->greatest_magnitude), reports::held_against_limit(square, format), name(format), norm.left());
   else if (one && norm.of_squares())
     f.what = fmt::format("the square of {} is {}: the norm divides that row by inf, which makes it {} in silence", amount(in->greatest_magnitude),
                          reports::held_against_limit(square, format), norm.left());
   else if (rows)
     f.what = fmt::format("the sum of the squares{} of {} of {}, kept in {}, is infinite: the norm divides by it and leaves {} in silence", less,
                          rows->infinite, reports::counted(rows->all, "row"), name(format), norm.left());
-  else if (one)
-    f.what = fmt::format("the square of {}{} is {}: the norm divides that row by inf, which makes it {} in silence", amount(in->greatest_magnitude), less,
-                         reports::held_against_limit(square, format), norm.left());
   else
     f.what = fmt::format("the sum of the squares of a row is {} on the average: the norm divides by inf, which makes rows {} in silence",
                          reports::held_against_limit(mean * static_cast<double>(norm.length()), format), norm.left());
-  f.facts.push_back(fact("square", "greatest square", square, amount(square), Provenance::projected));
+  if (rows)
+    f.facts.push_back(fact("square", norm.of_squares() ? "greatest square" : "greatest square, less the mean", rows->greatest, amount(rows->greatest), Provenance::projected));
+  else
+    f.facts.push_back(fact("square", norm.of_squares() ? "greatest square" : "greatest square, mean included", square, amount(square), Provenance::projected));
   if (rows)
     f.facts.push_back(fact("rows", "infinite sums", static_cast<double>(rows->infinite), fmt::format("{} of {}", rows->infinite, rows->all), Provenance::projected));
   if (rstd != nullptr)
@@ -165,48 +175,14 @@ void check_nothing_left(const Norm& norm, FoundFaults& found) {
   found.push_back(std::move(f));
 }
 
-/// The epsilon of the norm whose variance an average takes over; none if it is another's, or no variance.
-std::optional<double> epsilon_beside(const PlanFacts& facts, const Node& average) {
-  const engine::ValueId taken = facts.origin(average.inputs.at(1));
-  const engine::NodeId maker = facts.graph().value(taken).producer;
-  if (!maker) return std::nullopt;
-  const Node& norm = facts.graph().node(maker);
-  if (norm.op->name != "batch_norm" || norm.outputs.size() < 4 || norm.outputs[3] != taken) return std::nullopt;
-  return Norm{facts, maker, norm}.epsilon();
-}
-
-/// Running statistics in 16 bits: what leaves the range there is not seen in training, only where they are read.
-void check_running(const PlanFacts& facts, NodeId id, FoundFaults& found, std::vector<std::string>& explained) {
-  const Node& node = facts.graph().node(id);
-  const Value& value = facts.graph().value(node.outputs.front());
-  const RoundingCounts* const range = facts.range(node.outputs.front());
-  if (!is_16bit(value.format) || range == nullptr || !(range->greatest_magnitude > 0.0)) return;
-  const double greatest = range->greatest_magnitude, flush = info(value.format).flush_threshold;
-  const bool infinite = greatest >= reports::limit(value.format);
-  const std::optional<double> epsilon = epsilon_beside(facts, node);
-  const bool nothing = greatest <= flush && epsilon && flush >= much_of_norm * *epsilon;
-  if (!infinite && !nothing) return;
-  explained.push_back(value.name);
-  Foreseen f = foreseen_at(facts, id, std::string(name(infinite ? Kind::buffers_poisoned : Kind::activation_below_range)), Gravity::damage);
-  f.overflow = infinite;
-  f.what = infinite ? fmt::format("running statistics: {} has {}, in the first step already; it stays infinite, and evaluation, which reads it, is broken from there",
-                                  value.name, reports::held_against_limit(greatest, value.format))
-                    : fmt::format("running statistics: the variance in {}, up to {}, is rounded to zero in {} (at or below {}): evaluation divides by the root of an "
-                                  "epsilon of {} alone",
-                                  value.name, amount(greatest), name(value.format), amount(flush), amount(*epsilon));
-  f.facts.push_back(fact("greatest_magnitude", "greatest", greatest, amount(greatest), Provenance::computed));
-  found.push_back(std::move(f));
-}
-
 bool is_row_norm(const Node& node) { return node.op->name == "rms_norm" || node.op->name == "layer_norm"; }
 
 }  // namespace
 
-void check_norms(const PlanFacts& facts, FoundFaults& found, std::vector<std::string>& explained) {
+void check_norms(const PlanFacts& facts, FoundFaults& found) {
   for (std::int32_t n = 0; n < facts.graph().node_count(); ++n) {
     const Node& node = facts.graph().node(NodeId{n});
     if (node.phase != Phase::forward) continue;
-    if (node.op->name == "ema") check_running(facts, NodeId{n}, found, explained);
     if (!is_row_norm(node) && (node.op->name != "batch_norm" || node.outputs.size() < 3)) continue;
     const Norm norm{facts, NodeId{n}, node};
     check_overflow(norm, found);

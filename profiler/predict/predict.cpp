@@ -79,7 +79,8 @@ reports::PredictionInput input_of(const Planned& planned, const Experiment& expe
   std::vector<std::string> explained;
   check_masks(facts, input.checks, explained);
   check_divisors(facts, input.checks);
-  check_norms(facts, input.checks, explained);
+  check_norms(facts, input.checks);
+  check_running(facts, input.checks, explained);
   check_variances(facts, input.checks);
   check_sums(facts, input.checks);
   check_stuck_sums(facts, input.checks);
@@ -116,6 +117,7 @@ reports::Prediction predict(const Settings& settings, const std::string& mode, s
     wanted.merge(position_tables(plans.back().plan));
     wanted.merge(narrow_addends(plans.back().plan));
     wanted.merge(norm_inputs(plans.back().plan));
+    wanted.merge(averaged(plans.back().plan));
     wanted_of_every.merge(micro_batch_addends(plans.back().plan));
   }
   const engine::TrainerSetup setup{experiment.model, engine::find_mode("fp32"), experiment.train,

@@ -77,8 +77,9 @@ void forward_overflows(const PredictionInput& input, std::vector<Foreseen>& foun
     f.kind = kind_of_overflow(r);
     f.gravity = r.feeds_loss ? Gravity::fatal : Gravity::contained;
     f.overflow = true;
-    f.what = fmt::format("{} has {} in fp32{}", r.tensor, held_against_limit(r.greatest, r.format),
-                         r.feeds_loss ? "; no loss scale changes that" : "; the loss is not computed from it");
+    f.what = fmt::format("{} has {} in fp32{}{}", r.tensor, held_against_limit(r.greatest, r.format),
+                         r.feeds_loss ? "; no loss scale changes that" : "; the loss is not computed from it",
+                         r.source == StoredRange::Source::batch ? ", a factor on the data does (of features: data.scale)" : "");
     f.facts.push_back(fact("greatest_magnitude", "magnitude", r.greatest, held_against_limit(r.greatest, r.format),
                            Provenance::computed));
     f.facts.push_back(fact("times_limit", "x the limit", r.greatest / limit(r.format),
@@ -327,7 +328,8 @@ void judge(const PredictionInput& input, ModePrediction& p) {
                             damage->what);
   } else {
     p.forecast = Forecast::safe;
-    p.verdict = "safe in range: every tensor that is stored narrow fits its format; what rounding does is not judged";
+    p.verdict = fmt::format("safe in range: {} of the first step that is stored narrow fits its format; what rounding does is not judged",
+                            p.without_counterpart > 0 ? "every tensor with a counterpart in fp32" : "every tensor");
     if (input.scaled && p.window.highest)
       p.verdict += fmt::format("; scales {} suit the gradients", scale_words(p.window));
     if (input.scaled && p.first_skips && *p.first_skips > 0)

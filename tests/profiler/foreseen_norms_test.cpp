@@ -49,9 +49,9 @@ class ForeseenNorms : public ::testing::Test {
  protected:
   Told of(const std::string& mode, const std::string& nodes, const std::string& more = "", const std::string& train = "lr = 0.0, optimizer = \"sgd\", momentum = 0.0") {
     Settings settings;
-    settings.add_text(fmt::format("model = {{kind = \"graph\", loss = \"loss\"}}\ntrain = {{steps = 2, weight_decay = 0.0, {}}}\n"
+    settings.add_text(fmt::format("model = {{kind = \"graph\", loss = \"loss\"}}\ntrain = {{weight_decay = 0.0, {}{}}}\n"
                                   "run = {{modes = [\"{}\"]}}\nobserve = {{every = 1}}\n{}\nnode = [\n{}\n]\n",
-                                  train, mode, more, nodes),
+                                  train.find("steps") == std::string::npos ? "steps = 2, " : "", train, mode, more, nodes),
                       "made-up.toml");
     Told told;
     for (reports::ModePrediction& m : predict(settings, mode, std::nullopt).modes)
@@ -112,7 +112,7 @@ TEST_F(ForeseenNorms, RunningVariancesInSixteenBits) {
   EXPECT_NEAR(value(f, "greatest_magnitude"), 4e5 / 3, 0.1);
   EXPECT_NE(over.cause("buffers_poisoned", ""), nullptr) << over.after.verdict;
   EXPECT_EQ(over.foreseen("activation_too_large", "rv.ema"), nullptr) << "said once";
-  const Told fits = of("fp16_pure", batch_norm("600.0", "1e-5"));
+  const Told fits = of("fp16_pure", batch_norm("300.0", "1e-5"));
   EXPECT_EQ(fits.foreseen("buffers_poisoned", "rv.ema"), nullptr);
   EXPECT_EQ(fits.cause("buffers_poisoned", ""), nullptr);
   // Of +-1e-4 it is 1.3e-9: zero, and evaluation divides by the root of epsilon, which is smaller still or is not.
@@ -120,6 +120,43 @@ TEST_F(ForeseenNorms, RunningVariancesInSixteenBits) {
   ASSERT_TRUE(zero.both("activation_below_range", "rv.ema")) << zero.before.verdict << zero.after.verdict;
   EXPECT_THAT(zero.cause("activation_below_range", "rv.ema")->what, HasSubstr("2 of 2 that are not 0"));
   EXPECT_TRUE(of("fp16_pure", small("1e-4", "1e-5")).cause("activation_below_range", "rv.ema") == nullptr);
+}
+
+/// Two numbers in each of two channels: of one +-a, of the other +-1.
+std::string two_of_each(const std::string& a, const std::string& begin) {
+  return fmt::format("{{name = \"x\", op = \"input\", values = [[[{0}, -{0}], [1.0, -1.0]]]}},\n"
+                     "{{name = \"k\", op = \"parameter\", shape = [1], init = 1.0}}, {{name = \"s\", op = \"mul\", inputs = [\"x\", \"k\"]}},\n"
+                     "{{name = \"g\", op = \"parameter\", shape = [2], init = 1.0}}, {{name = \"b\", op = \"parameter\", shape = [2], init = 0.25}},\n"
+                     "{{name = \"rm\", op = \"buffer\", shape = [2]}}, {{name = \"rv\", op = \"buffer\", shape = [2], init = {1}}},\n"
+                     "{{name = \"bn\", op = \"batch_norm\", inputs = [\"s\", \"g\", \"b\", \"rm\", \"rv\"]}},\n"
+                     "{{name = \"loss\", op = \"mean\", inputs = \"bn\"}}",
+                     a, begin);
+}
+
+// The variance of +-300, two of them, is 180000. From 1 on a tenth of it is taken in a step, in fp16: 18000 (of 18000.9), 34208 (of 34200),
+// 48800, 61920 and then 73728, which does not fit.
+TEST_F(ForeseenNorms, ARunningVarianceLeavesTheRangeStepsLater) {
+  const auto with = [this](const std::string& mode, int steps, const std::string& more = "") {
+    return of(mode, two_of_each("300.0", "1.0"), "", fmt::format("steps = {}, lr = 0.0, optimizer = \"sgd\", momentum = 0.0{}", steps, more));
+  };
+  const Told over = with("fp16_pure", 8);
+  const Foreseen* const f = over.foreseen("buffers_poisoned", "rv.ema");
+  ASSERT_NE(f, nullptr) << over.before.verdict;
+  EXPECT_EQ(value(f, "applied_step"), 5.0);
+  EXPECT_EQ(value(f, "greatest_magnitude"), 73728.0);
+  EXPECT_THAT(f->what, HasSubstr("averages 180000 in the first batch, and were every one like it, it would have 73728 = 1.125 x the fp16 limit (65520 rounds to inf) in the applied "
+                                 "step 5 of 8 planned (1 of 2 elements then)"));
+  EXPECT_EQ(over.before.forecast, reports::Forecast::damage);
+  const Cause* const found = over.cause("activation_too_large", "rv.ema");
+  ASSERT_NE(found, nullptr) << over.after.verdict;
+  EXPECT_EQ(found->step, 4) << "the fifth";
+  const Told short_run = with("fp16_pure", 4);
+  EXPECT_EQ(short_run.foreseen("buffers_poisoned", "rv.ema"), nullptr) << "the four steps that are planned do not come to it";
+  EXPECT_EQ(short_run.cause("activation_too_large", "rv.ema"), nullptr);
+  EXPECT_EQ(with("bf16_pure", 8).foreseen("buffers_poisoned", "rv.ema"), nullptr);
+  EXPECT_EQ(with("fp16", 8).foreseen("buffers_poisoned", "rv.ema"), nullptr) << "a mixed mode keeps it in fp32";
+  // Two micro-batches a step take it in twice: in the third step the fifth time.
+  EXPECT_EQ(value(with("fp16_pure", 8, ", micro_batches = 2").foreseen("buffers_poisoned", "rv.ema"), "applied_step"), 3.0);
 }
 
 /// batch_norm with a first channel of a and b, alternating.
@@ -171,6 +208,24 @@ std::string behind(bool view, const char* row) {
                      "{{name = \"g\", op = \"parameter\", shape = [4], init = 1.0}}, {{name = \"b\", op = \"parameter\", shape = [4], init = 0.5}},\n"
                      "{{name = \"ln\", op = \"layer_norm\", inputs = [\"r\", \"g\", \"b\"]}}, {{name = \"loss\", op = \"mean\", inputs = \"ln\"}}",
                      rows, view ? "s" : "r", view ? " {name = \"r\", op = \"reshape\", inputs = \"s\", shape = [2, 4]}," : "");
+}
+
+// A row of 16 numbers, 300 and 15 of 2: its mean is 20.625, and (300 - 20.625)^2 = 78050.39 is the greatest square, not 90000.
+TEST_F(ForeseenNorms, TheGreatestSquareIsThatOfWhatIsLeftOfTheMean) {
+  const auto row = [](const char* op) {
+    return fmt::format("{{name = \"x\", op = \"input\", shape = [1, 16], values = {{first = [300.0], rest = 2.0}}}},\n"
+                       "{{name = \"k\", op = \"parameter\", init = 1.0}}, {{name = \"xs\", op = \"mul\", inputs = [\"x\", \"k\"]}},\n"
+                       "{{name = \"gain\", op = \"parameter\", shape = [16], init = 1.0}},\n{}\n{{name = \"loss\", op = \"mean\", inputs = \"n\"}}",
+                       op);
+  };
+  const std::string narrow = "override = [{nodes = \"n\", accumulate = \"lower\"}]";
+  const Told layer = of("fp16", row("{name = \"bias\", op = \"parameter\", shape = [16]}, {name = \"n\", op = \"layer_norm\", inputs = [\"xs\", \"gain\", \"bias\"]},"), narrow);
+  const Foreseen* const f = layer.foreseen("norm_overflowed", "n");
+  ASSERT_NE(f, nullptr) << layer.before.verdict;
+  EXPECT_NEAR(value(f, "square"), 78050.390625, 1e-6);
+  EXPECT_EQ(f->facts.front().label, "greatest square, less the mean");
+  const Told rms = of("fp16", row("{name = \"n\", op = \"rms_norm\", inputs = [\"xs\", \"gain\"]},"), narrow);
+  EXPECT_EQ(value(rms.foreseen("norm_overflowed", "n"), "square"), 90000.0) << "which takes no mean away";
 }
 
 // Near 4000 the numbers of fp16 are 2 apart: 3999 and 4001 both become 4000. Of a view there are no numbers but those of what it shows.
