@@ -4,6 +4,7 @@
 #include "kernels/cpu/register_isa.h"
 #include "kernels/cpu/rows.h"
 #include "kernels/ops/narrow_sum.h"
+#include "kernels/ops/norm_error.h"
 #include "kernels/ops/params.h"
 
 namespace ulpscope::cpu::ULPSCOPE_ISA {
@@ -23,7 +24,9 @@ struct Forward {
 template <class T>
 void narrow_forward_function(const void* pointer, const RunArgs<T>& a) {
   const Forward<T>& f = *static_cast<const Forward<T>*>(pointer);
+  const RightMoments right = f.inner != nullptr ? right_moments(a.in[0], a.n, true, static_cast<double>(f.epsilon)) : RightMoments{};   // y may be x
   const Moments<T> moments = layer_norm_row(NarrowTeam(f.arithmetic, f.inner), a.in[0], f.gamma, f.beta, a.out[0], a.n, f.epsilon);
+  if (f.inner != nullptr) add_row_error(*f.inner, row_error(right, static_cast<double>(moments.mean), static_cast<double>(moments.rstd)));
   write_element(f.mean, a.row, moments.mean, a.tally[1]);
   write_element(f.rstd, a.row, moments.rstd, a.tally[2]);
 }

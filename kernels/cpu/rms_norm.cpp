@@ -4,6 +4,7 @@
 #include "kernels/cpu/register_isa.h"
 #include "kernels/cpu/rows.h"
 #include "kernels/ops/narrow_sum.h"
+#include "kernels/ops/norm_error.h"
 #include "kernels/ops/params.h"
 
 namespace ulpscope::cpu::ULPSCOPE_ISA {
@@ -21,7 +22,9 @@ struct Forward {
 template <class T>
 void narrow_forward_function(const void* pointer, const RunArgs<T>& a) {
   const Forward<T>& f = *static_cast<const Forward<T>*>(pointer);
+  const RightMoments right = f.inner != nullptr ? right_moments(a.in[0], a.n, false, static_cast<double>(f.epsilon)) : RightMoments{};   // y may be x
   const T rstd = rms_norm_row(NarrowTeam(f.arithmetic, f.inner), a.in[0], f.gamma, a.out[0], a.n, f.epsilon);
+  if (f.inner != nullptr) add_row_error(*f.inner, row_error(right, 0.0, static_cast<double>(rstd)));
   write_element(f.rstd, a.row, rstd, a.tally[1]);
 }
 

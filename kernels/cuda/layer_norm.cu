@@ -16,8 +16,10 @@ struct ForwardRow {
 
   template <class Team>
   ULPSCOPE_DEVICE_MEMBER void operator()(const Team& team, const RowArgs<T>& a) const {
+    const RightMoments right = right_moments_of(team, a.in[0], a.n, true, static_cast<double>(epsilon));
     const Moments<T> moments = layer_norm_row(team, a.in[0], a.vector[0], a.vector[1], a.out, a.n, epsilon);
     if (thread_index() != 0) return;
+    note_row_error(team, right, static_cast<double>(moments.mean), static_cast<double>(moments.rstd));
     write_element(mean, a.row, moments.mean);
     write_element(rstd, a.row, moments.rstd);
   }

@@ -10,13 +10,14 @@
 #include "kernels/formats/bits.h"
 #include "kernels/launch.h"
 #include "kernels/ops/narrow_sum.h"
+#include "kernels/ops/norm_error.h"
 
 namespace ulpscope::cuda {
 
 /// What add_inner adds up, in device memory. Magnitudes as bits of doubles: they order as the numbers do.
 struct DeviceInner {
   std::int64_t additions, overflowed, lost, flushed, zero;
-  std::uint64_t share, greatest;
+  std::uint64_t share, greatest, row_error;
 };
 /// Of the workspace, for the operations that honour Launch::arithmetic.
 inline constexpr std::size_t inner_bytes = 256;
@@ -39,6 +40,7 @@ inline void finish_inner(const Launch& launch, const DeviceInner* inner) {
   counts.flushed += lost.flushed;
   counts.zero += lost.zero;
   const double share = double_from_bits(lost.share), greatest = double_from_bits(lost.greatest);
+  add_row_error(counts, double_from_bits(lost.row_error));
   if (share > counts.greatest_relative_error) counts.greatest_relative_error = share;
   if (greatest > counts.greatest_magnitude) counts.greatest_magnitude = greatest;
 }
@@ -52,6 +54,11 @@ ULPSCOPE_DEVICE void add_inner(DeviceInner* inner, const CountedSum& sum) {
   atomic_add(&inner->zero, sum.zero);
   atomic_max(&inner->share, double_bits(share_missing(sum)));
   atomic_max(&inner->greatest, double_bits(static_cast<double>(sum.greatest)));
+}
+
+/// What they make of a row; called by one thread.
+ULPSCOPE_DEVICE void add_row_error(DeviceInner* inner, double error) {
+  if (error > 0.0) atomic_max(&inner->row_error, double_bits(error));
 }
 
 /// As BlockTeam<256>, with narrow sums.
@@ -116,5 +123,24 @@ struct NarrowBlockTeam {
     return shared[0];
   }
 };
+
+/// The row as it is without narrow sums, where somebody looks at what they make of it; the first thread has it. Before the row's result is
+/// written, which may lie in its place.
+template <class Team, class T>
+ULPSCOPE_DEVICE RightMoments right_moments_of(const Team&, const T*, std::int64_t, bool, double) {
+  return {};
+}
+template <class T>
+ULPSCOPE_DEVICE RightMoments right_moments_of(const NarrowBlockTeam& team, const T* x, std::int64_t n, bool takes_mean, double epsilon) {
+  if (team.setup.inner == nullptr) return {};
+  block_barrier();
+  return thread_index() == 0 ? right_moments(x, n, takes_mean, epsilon) : RightMoments{};
+}
+/// Called by the first thread.
+template <class Team>
+ULPSCOPE_DEVICE void note_row_error(const Team&, const RightMoments&, double, double) {}
+ULPSCOPE_DEVICE void note_row_error(const NarrowBlockTeam& team, const RightMoments& right, double mean, double rstd) {
+  if (team.setup.inner != nullptr) add_row_error(team.setup.inner, row_error(right, mean, rstd));
+}
 
 }  // namespace ulpscope::cuda

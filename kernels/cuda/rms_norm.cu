@@ -16,8 +16,11 @@ struct ForwardRow {
 
   template <class Team>
   ULPSCOPE_DEVICE_MEMBER void operator()(const Team& team, const RowArgs<T>& a) const {
+    const RightMoments right = right_moments_of(team, a.in[0], a.n, false, static_cast<double>(epsilon));
     const T own = rms_norm_row(team, a.in[0], a.vector[0], a.out, a.n, epsilon);
-    if (thread_index() == 0) write_element(rstd, a.row, own);
+    if (thread_index() != 0) return;
+    note_row_error(team, right, 0.0, static_cast<double>(own));
+    write_element(rstd, a.row, own);
   }
 };
 

@@ -12,8 +12,8 @@
 //    global_norm honour Launch::arithmetic, in fp32: ops/narrow_sum.h. They add to Launch::inner: elements is then the number of
 //    additions, overflowed that of addends and partial sums rounded to infinity, lost_updates that of additions that changed
 //    nothing, flushed and zero that of addends which were rounded to zero and which were zero, greatest_magnitude the greatest
-//    partial sum before rounding, greatest_relative_error the greatest share of a sum that its flushed addends would have made;
-//    the rest stays as it is.
+//    partial sum before rounding, greatest_relative_error the greatest share of a sum that its flushed addends would have made,
+//    sum_of_errors of a norm the greatest error of a row by its narrow sums (ops/norm_error.h); the rest stays as it is.
 //  * "rows" are all dimensions but the last; rows of i32 and fp32 side results are contiguous.
 //
 // operation                    inputs                            outputs                     params

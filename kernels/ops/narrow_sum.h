@@ -194,6 +194,16 @@ ULPSCOPE_BODY void add_inner(RoundingCounts& counts, const CountedSum& sum) {
   }
 }
 
+/// The greatest error of a row that narrow sums inside a norm make (ops/norm_error.h).
+ULPSCOPE_BODY void add_row_error(RoundingCounts& counts, double error) {
+#if defined(_OPENMP) && !defined(__CUDACC__)
+#pragma omp critical
+#endif
+  {
+    if (error > counts.sum_of_errors) counts.sum_of_errors = error;
+  }
+}
+
 /// load(i) returns element i as float. inner: null, or where it is counted what the sum loses.
 template <class Load>
 ULPSCOPE_BODY float narrow_sum(const Arithmetic& arithmetic, std::int64_t n, Load load, RoundingCounts* inner = nullptr) {

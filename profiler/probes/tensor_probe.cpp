@@ -75,6 +75,7 @@ void TensorProbe::see(const engine::TensorEvent& event) {
     record.flushed = event.counts->flushed;
     record.zero = event.counts->zero;
     record.rounding_error_greatest = event.counts->greatest_relative_error;
+    if (event.counts->sum_of_errors > 0.0) record.rounding_error_rms = event.counts->sum_of_errors;
     record.greatest_magnitude = magnitude(event.counts->greatest_magnitude);
     record.tensor = inner_sum_id(graph_, event.node);
   } else {

@@ -248,6 +248,33 @@ TEST(NarrowSum, LayerNormInFp16) {
   }
 }
 
+/// 301 and fifteen times 300: in every order 4801 is 4800 in fp16, so that the mean is 300, not 300.0625, and the variance 1/16, not 15/256.
+/// 4096 ones, one after the other, come to 2048.
+TEST(NarrowSum, WhatARowOfANormIsOffBy) {
+  TestTensor x({1, 16}, Format::fp32), gain({16}, Format::fp32), bias({16}, Format::fp32), y({1, 16}, Format::fp32), mean({1}, Format::fp32), rstd({1}, Format::fp32);
+  for (std::int64_t i = 0; i < 16; ++i) x.set(i, i == 0 ? 301.0 : 300.0), gain.set(i, 2.0), bias.set(i, 0.5);
+  const LayerNormParams params{1e-5f};
+  const double right = 1.0 / std::sqrt(15.0 / 256.0 + 1e-5), made = 1.0 / std::sqrt(1.0 / 16.0 + 1e-5);
+  for (const SumOrder order : orders)
+    for (const auto& [where, kernels] : all_kernels()) {
+      NarrowRun run("layer_norm", {x.view(), gain.view(), bias.view()}, {y.view(), mean.view(), rstd.view()}, {Format::fp16, order, Format::fp32}, &params);
+      RoundingCounts inner;
+      run.run(kernels, 1, &inner);
+      EXPECT_NEAR(inner.sum_of_errors, std::hypot((made - right) * std::sqrt(15.0 / 256.0), made / 16.0), 1e-6) << where << ' ' << name(order);
+      EXPECT_EQ(inner.lost_updates, 0) << "no addition that changes nothing";
+    }
+  constexpr std::int64_t n = 4096;
+  TestTensor ones({2, n}, Format::fp32), units({n}, Format::fp32), out({2, n}, Format::fp32), roots({2}, Format::fp32);
+  for (std::int64_t i = 0; i < n; ++i) ones.set(i, 1.0), ones.set(n + i, 1e-3), units.set(i, 1.0);
+  const RmsNormParams plain{0.0f};
+  for (const auto& [where, kernels] : all_kernels()) {
+    NarrowRun run("rms_norm", {ones.view(), units.view()}, {out.view(), roots.view()}, {Format::fp16, SumOrder::serial, Format::fp32}, &plain);
+    RoundingCounts inner;
+    run.run(kernels, 3, &inner);
+    EXPECT_GE(inner.sum_of_errors, std::sqrt(2.0) - 1.0 - 1e-6) << where;
+  }
+}
+
 TEST(NarrowSum, AnEmbeddingGradientSticks) {
   constexpr std::int64_t n = 5000;
   const auto gradient = [&](Format format, double first, std::int64_t additions) {
