@@ -16,6 +16,9 @@ QString stepText(const std::optional<std::int64_t>& step) { return step ? QStrin
 
 QString rangeText(const reports::LayerWindow& window) {
   if (!window.open() || (window.lowest && std::isinf(*window.lowest))) return ScaleModel::tr("no scale suits");
+  if (window.blind)   // bounds of what is known
+    return QStringLiteral("%1 … %2").arg(window.lowest ? QStringLiteral("≥ %1").arg(scaleText(window.lowest)) : unknownText(),
+                                         window.highest ? QStringLiteral("≤ %1").arg(scaleText(window.highest)) : unknownText());
   if (window.lowest && window.highest) return QStringLiteral("%1 … %2").arg(scaleText(window.lowest), scaleText(window.highest));
   if (window.highest) return ScaleModel::tr("up to %1").arg(scaleText(window.highest));
   if (window.lowest) return ScaleModel::tr("from %1").arg(scaleText(window.lowest));

@@ -2863,8 +2863,8 @@ the first operation that made a value that is not finite of finite ones [%2]</so
         <translation>ثابت قناع لانهائي في صيغته</translation>
     </message>
     <message>
-        <source>a finite mask and a score add up to -inf</source>
-        <translation>قناع منتهٍ ودرجة مجموعهما ‎-inf</translation>
+        <source>a finite mask and a score add up to -inf, or to the mask alone</source>
+        <translation>قناع منتهٍ ودرجة مجموعهما ‎-inf أو القناع وحده</translation>
     </message>
     <message>
         <source>a sum over many elements leaves the format; each of them fits</source>
@@ -3281,6 +3281,14 @@ the first operation that made a value that is not finite of finite ones [%2]</so
     <message>
         <source>the root or the logarithm of a negative number: NaN from finite inputs</source>
         <translation>جذر عدد سالب أو لوغاريتمه: NaN من مدخلات منتهية</translation>
+    </message>
+    <message>
+        <source>divergence</source>
+        <translation>تباعد</translation>
+    </message>
+    <message>
+        <source>the loss runs away, and nothing of the precision is known to be behind it</source>
+        <translation>ترتفع الخسارة بلا حد، ولا يُعرف أن للدقة العددية يدًا في ذلك</translation>
     </message>
 </context>
 </TS>

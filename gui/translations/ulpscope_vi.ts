@@ -2853,8 +2853,8 @@ phép toán đầu tiên tạo ra giá trị không hữu hạn từ các giá t
         <translation>một hằng số mặt nạ là vô hạn trong định dạng của nó</translation>
     </message>
     <message>
-        <source>a finite mask and a score add up to -inf</source>
-        <translation>một mặt nạ hữu hạn và một điểm số cộng lại thành -inf</translation>
+        <source>a finite mask and a score add up to -inf, or to the mask alone</source>
+        <translation>một mặt nạ hữu hạn và một điểm số cộng lại thành -inf, hoặc chỉ còn lại mặt nạ</translation>
     </message>
     <message>
         <source>a sum over many elements leaves the format; each of them fits</source>
@@ -3271,6 +3271,14 @@ phép toán đầu tiên tạo ra giá trị không hữu hạn từ các giá t
     <message>
         <source>the root or the logarithm of a negative number: NaN from finite inputs</source>
         <translation>căn hoặc logarit của số âm: NaN từ đầu vào hữu hạn</translation>
+    </message>
+    <message>
+        <source>divergence</source>
+        <translation>phân kỳ</translation>
+    </message>
+    <message>
+        <source>the loss runs away, and nothing of the precision is known to be behind it</source>
+        <translation>hàm mất mát tăng vọt, và không thấy độ chính xác số là nguyên nhân</translation>
     </message>
 </context>
 </TS>

@@ -26,8 +26,12 @@ Fault fault_of(const reports::Cause& cause) {
 
 std::vector<Fault> faults_of(const reports::RunDiagnosis& run) {
   std::vector<Fault> faults;
+  // A divergence is no damage of precision: a lower learning rate mends it all the same.
+  const auto diverges = [](const reports::Cause& c) {
+    return c.kind == reports::Kind::divergence && std::any_of(c.remedies.begin(), c.remedies.end(), [](const reports::Remedy& r) { return r.mend == "lr"; });
+  };
   for (const reports::Cause& cause : run.causes)
-    if (cause.gravity <= reports::Gravity::damage) add_faults(faults, {fault_of(cause)});
+    if (cause.gravity <= reports::Gravity::damage || diverges(cause)) add_faults(faults, {fault_of(cause)});
   return faults;
 }
 

@@ -46,15 +46,16 @@ void check_own(const reports::RunFileReader& file) {
                                    from->trace ? "trace" : "training log", from->file));
 }
 
-bool faulty(const RunDiagnosis& run) { return run.outcome == Outcome::fatal || run.outcome == Outcome::damaged; }
+bool faulty(const RunDiagnosis& run) { return run.outcome == Outcome::fatal || run.outcome == Outcome::damaged || !faults_of(run).empty(); }
 
 std::string title(const RunDiagnosis& run) { return fmt::format("{} seed {}", run.run.mode, run.run.seed); }
 
 /// The one that fares worst, the first of equals; null: none has a fault.
 const RunDiagnosis* worst(const std::vector<RunDiagnosis>& runs) {
   const RunDiagnosis* chosen = nullptr;
+  const auto rank = [](const RunDiagnosis& run) { return run.outcome == Outcome::fatal ? 2 : run.outcome == Outcome::damaged ? 1 : 0; };
   for (const RunDiagnosis& run : runs)
-    if (faulty(run) && !faults_of(run).empty() && (chosen == nullptr || (run.outcome == Outcome::fatal && chosen->outcome != Outcome::fatal))) chosen = &run;
+    if (faulty(run) && !faults_of(run).empty() && (chosen == nullptr || rank(run) > rank(*chosen))) chosen = &run;
   return chosen;
 }
 

@@ -39,6 +39,9 @@ bool whole(const TensorStatsRecord& row) {
   return row.nan.value_or(0) + row.positive_infinite.value_or(0) + row.negative_infinite.value_or(0) == 0;
 }
 
+/// Ranges and rehearsals have rows, too, which say nothing of these.
+bool of_a_look(const TensorStatsRecord& row) { return row.observation == "shadow" || row.observation == "replay" || row.observation == "sampled"; }
+
 /// Of one step.
 void narrow_down(const std::vector<Sample>& samples, std::int64_t step, double share, LayerWindow& window) {
   if (const auto k = least_scale(ranges_of(samples), share, least_exponent)) {
@@ -64,6 +67,78 @@ void narrow_down(const std::vector<Sample>& samples, std::int64_t step, double s
   }
 }
 
+/// What makes a gradient infinite: something of the backward pass that does not fit, or something of the forward pass, whatever the scale.
+struct Origin {
+  bool overflow = false, forward = false;
+};
+
+/// Of all gradients of a step that are not finite.
+std::map<TensorId, Origin> origins(const Evidence& e, const ObservedStep& step) {
+  std::map<TensorId, Origin> found;
+  for (const PlanNode& node : e.plan().nodes()) {
+    if (node.record.phase != Phase::backward) continue;
+    Origin origin;
+    for (const auto& input : node.inputs) {
+      const Stat* stat = input ? step.stat(*input) : nullptr;
+      if (stat == nullptr || stat->bad() == 0) continue;
+      const auto before = found.find(*input);
+      origin.overflow = origin.overflow || (before != found.end() && before->second.overflow);
+      origin.forward = origin.forward || before == found.end() || before->second.forward;
+    }
+    const Stat* inner = node.inner ? step.stat(*node.inner) : nullptr;
+    const bool inside = inner != nullptr && inner->overflowed > 0;
+    for (const TensorId output : node.outputs)
+      if (const Stat* stat = step.stat(output); stat != nullptr && stat->bad() > 0)
+        found[output] = {origin.overflow || inside || stat->overflowed > 0, origin.forward};
+  }
+  return found;
+}
+
+/// A gradient that was finite in no observed step.
+struct Blind {
+  std::string layer{}, tensor{};
+  std::optional<int> below{};  ///< exponent of the greatest scale below that at which it was infinite; none: the scale may have no part in it
+  std::int64_t step = 0;
+};
+
+std::vector<Blind> find_blind(const std::vector<TensorStatsRecord>& rows, const Evidence& e) {
+  std::set<TensorId> finite, infinite;
+  for (const TensorStatsRecord& row : rows)
+    if (of_a_look(row) && e.observed_step(row.step) != nullptr) (whole(row) ? finite : infinite).insert(row.tensor);
+  std::vector<Blind> list;
+  std::vector<TensorId> ids;
+  const int depth = layer_depth(e.plan());
+  for (const ScaledTensor& tensor : scaled_tensors(e.plan())) {
+    if (!narrow(tensor.format) || finite.contains(tensor.id) || !infinite.contains(tensor.id)) continue;
+    list.push_back({.layer = layer_name(tensor.node->record.name, depth), .tensor = e.plan().title(tensor.id)});
+    ids.push_back(tensor.id);
+  }
+  for (const ObservedStep& step : e.observed()) {
+    const double scale = e.scale(step.step);
+    const StepRecord* const record = e.step(step.step);
+    const bool of_use = !list.empty() && scale > 0.0 && std::isfinite(scale) && record != nullptr && record->loss && std::isfinite(*record->loss);
+    if (!of_use) continue;
+    const std::map<TensorId, Origin> from = origins(e, step);
+    const int below = static_cast<int>(std::ceil(std::log2(scale))) - 1;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const auto origin = from.find(ids[i]);
+      if (origin == from.end() || !origin->second.overflow || origin->second.forward || (list[i].below && *list[i].below <= below)) continue;
+      list[i].below = below;
+      list[i].step = step.step;
+    }
+  }
+  return list;
+}
+
+void narrow_down(const Blind& blind, LayerWindow& window) {
+  if (!window.blind) window.blind_tensor = blind.tensor;
+  window.blind = true;
+  if (!blind.below || (window.highest && *window.highest <= std::exp2(*blind.below))) return;
+  window.highest = std::exp2(*blind.below);
+  window.highest_step = blind.step;
+  window.highest_tensor = blind.tensor;
+}
+
 /// By layer, by step.
 using Samples = std::map<std::string, std::map<std::int64_t, std::vector<Sample>>>;
 
@@ -76,8 +151,7 @@ Samples gather(const std::vector<TensorStatsRecord>& rows, const Evidence& e, Pr
     if (narrow(tensor.format)) gradients.emplace(tensor.id, tensor);
   std::map<std::pair<std::int64_t, TensorId>, int> best;
   const auto of_interest = [&](const TensorStatsRecord& row) {
-    const bool known = row.observation == "shadow" || row.observation == "replay" || row.observation == "sampled";
-    return known && gradients.contains(row.tensor) && e.observed_step(row.step) != nullptr && whole(row);
+    return of_a_look(row) && gradients.contains(row.tensor) && e.observed_step(row.step) != nullptr && whole(row);
   };
   for (const TensorStatsRecord& row : rows)
     if (of_interest(row)) {
@@ -102,6 +176,8 @@ Samples gather(const std::vector<TensorStatsRecord>& rows, const Evidence& e, Pr
 
 /// What suits both.
 void join(LossScaleWindow& window, const LayerWindow& layer) {
+  if (layer.blind && !window.model.blind) window.model.blind_tensor = layer.blind_tensor;
+  window.model.blind = window.model.blind || layer.blind;
   if (layer.lowest && (!window.model.lowest || *layer.lowest > *window.model.lowest)) {
     window.model.lowest = layer.lowest;
     window.model.lowest_tensor = layer.lowest_tensor;
@@ -117,6 +193,7 @@ void join(LossScaleWindow& window, const LayerWindow& layer) {
 }
 
 double width(const LayerWindow& layer) {
+  if (layer.blind) return 0.0;  // of these least is known: first
   if (!layer.lowest || !layer.highest) return infinity;
   return *layer.highest / *layer.lowest;
 }
@@ -127,12 +204,17 @@ std::optional<LossScaleWindow> scale_window(const RunFileReader& reader, const E
   if (evidence.observed().empty()) return std::nullopt;
   const std::vector<TensorStatsRecord> rows = evidence.statistics(reader);
   LossScaleWindow window{.share = share};
-  const Samples samples = gather(rows, evidence, window.provenance);
-  if (samples.empty()) return std::nullopt;
+  Samples samples = gather(rows, evidence, window.provenance);
+  const std::vector<Blind> blind = find_blind(rows, evidence);
+  const bool bounded = std::any_of(blind.begin(), blind.end(), [](const Blind& b) { return b.below.has_value(); });
+  if (samples.empty() && !bounded) return std::nullopt;
+  for (const Blind& b : blind) samples.try_emplace(b.layer);
   std::set<std::int64_t> steps;
   std::vector<Sample> latest;
   for (const auto& [layer, by_step] : samples)
     for (const auto& [step, list] : by_step) steps.insert(step);
+  if (steps.empty())
+    for (const ObservedStep& step : evidence.observed()) steps.insert(step.step);
   window.steps.assign(steps.begin(), steps.end());
   window.scale = evidence.scale(window.steps.back());
   for (const auto& [name, by_step] : samples) {
@@ -150,6 +232,8 @@ std::optional<LossScaleWindow> scale_window(const RunFileReader& reader, const E
       layer.flushed = lost;
       latest.insert(latest.end(), list.begin(), list.end());
     }
+    for (const Blind& b : blind)
+      if (b.layer == name) narrow_down(b, layer);
     if (layer.flushed_most && (!window.model.flushed_most || *layer.flushed_most > *window.model.flushed_most)) {
       window.model.flushed_most = layer.flushed_most;   // of its worst layer
       window.model.flushed_most_step = layer.flushed_most_step;
@@ -157,6 +241,9 @@ std::optional<LossScaleWindow> scale_window(const RunFileReader& reader, const E
     join(window, layer);
     window.layers.push_back(std::move(layer));
   }
+  window.latest.blind = window.model.blind;
+  for (const Blind& b : blind)
+    if (b.step == window.steps.back()) narrow_down(b, window.latest);
   if (!latest.empty()) window.model.flushed = share_at(latest, *window.scale);
   std::stable_sort(window.layers.begin(), window.layers.end(), [](const LayerWindow& a, const LayerWindow& b) { return width(a) < width(b); });
   return window;

@@ -19,6 +19,10 @@ struct LayerWindow {
   std::string lowest_tensor{};  ///< that loses most at half the lowest scale
   std::string highest_tensor{}; ///< that overflows first
   std::optional<std::int64_t> lowest_step{}, highest_step{};   ///< iterations that decide
+  /// Some of its gradients were finite in no observed step: the two above are the bounds of what is known, the true window may be narrower on
+  /// either side; a bound that is missing is unknown.
+  bool blind = false;
+  std::string blind_tensor{};   ///< the first of them
   Number flushed{};             ///< share lost at the scale in force, latest step
   /// The greatest share over all steps, were each at the scale in force in the latest: within bounds exactly where that scale is not
   /// below the lowest.

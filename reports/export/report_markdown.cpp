@@ -7,6 +7,7 @@
 #include "reports/export/markdown_parts.h"
 #include "reports/export/numbers.h"
 #include "reports/export/word_tables.h"
+#include "reports/export/write_window.h"
 
 namespace ulpscope::reports {
 namespace {
@@ -121,14 +122,13 @@ std::string overflows_part(const Report& report) {
 std::string scale_part(const Report& report) {
   if (report.scale.runs.empty()) return "";
   Table table({"run", "overflows", "lowest scale that suits", "highest", "rests on"}, 1);
-  const auto bound = [](const Number& value) { return value ? scale_text(*value) : std::string("any"); };
   for (const ScaleHistory& h : report.scale.runs) {
     const std::string& run = report.runs[h.run].label;
     const std::string overflows = fmt::format("{}", h.overflows.size());
     if (!h.window)
       table.row({run, overflows, "not diagnosed", "not diagnosed", "no scaled gradient of a narrow range was observed"});
     else
-      table.row({run, overflows, bound(h.window->model.lowest), bound(h.window->model.highest), fmt::format("{} observed step{} [{}]", h.window->steps.size(), h.window->steps.size() == 1 ? "" : "s", name(h.window->provenance))});
+      table.row({run, overflows, bounds_text(h.window->model).first, bounds_text(h.window->model).second, fmt::format("{} observed step{} [{}]", h.window->steps.size(), h.window->steps.size() == 1 ? "" : "s", name(h.window->provenance))});
   }
   return "### Loss scale\n\n" + table.text();
 }

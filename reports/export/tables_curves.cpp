@@ -57,7 +57,7 @@ void windows(const Report& report, const TableRows& row) {
     if (!h.window) continue;
     const LossScaleWindow& w = *h.window;
     const auto line = [&](const std::string& layer, const LayerWindow& l) {
-      row(of_run(report, h.run, {layer, scale_field(l.lowest), scale_field(l.highest), l.lowest_tensor, l.highest_tensor, field(l.flushed), field(l.flushed_most), field(Number(w.share)), field(l.open()),
+      row(of_run(report, h.run, {layer, scale_field(l.lowest), scale_field(l.highest), l.lowest_tensor, l.highest_tensor, field(l.flushed), field(l.flushed_most), field(Number(w.share)), field(l.open()), field(l.blind),
                                  std::string(name(w.provenance))}));
     };
     line("", w.model);
@@ -110,6 +110,7 @@ std::vector<ReportTable> curve_tables() {
                     {"flushed_share_most", "", "column provenance", "the greatest of all observed steps"},
                     {"share_allowed", "", "", "that may be flushed"},
                     {"open", "", "", "1: there is such a scale"},
+                    {"bounds_only", "", "", "1: some gradients were finite in no observed step: the true window may be narrower, and an empty bound is unknown"},
                     provenance_column}),
        windows},
   };

@@ -204,6 +204,7 @@ void CsvExporter::write(const Diagnosis& diagnosis, std::ostream& out) const {
       print(run, {.section = "window", .node = w.layer, .key = "flushed_share", .value = exactly(w.flushed), .provenance = std::string(name(run.window->provenance)), .text = ""}, out);
       print(run, {.section = "window", .node = w.layer, .key = "flushed_share_most", .value = exactly(w.flushed_most), .provenance = std::string(name(run.window->provenance)), .text = ""}, out);
       print(run, {.section = "window", .node = w.layer, .key = "highest_scale", .value = exactly(w.highest), .provenance = std::string(name(run.window->provenance)), .text = w.highest_tensor}, out);
+      if (w.blind) print(run, {.section = "window", .node = w.layer, .key = "bounds_only", .value = "1", .provenance = std::string(name(run.window->provenance)), .text = w.blind_tensor}, out);
     };
     if (run.window) {
       window(run.window->model);

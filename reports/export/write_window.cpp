@@ -16,8 +16,13 @@ using json = nlohmann::ordered_json;
 
 constexpr std::size_t most_layers = 12;
 
-std::string lowest_text(const LayerWindow& w) { return !w.lowest ? "any" : std::isfinite(*w.lowest) ? scale_power(*w.lowest) : "none"; }
-std::string highest_text(const LayerWindow& w) { return !w.highest ? "any" : *w.highest > 0.0 ? scale_power(*w.highest) : "none"; }
+std::string bound(const Number& scale, bool blind, const char* sign) {
+  if (!scale) return blind ? "unknown" : "any";
+  if (!std::isfinite(*scale) || *scale <= 0.0) return "none";
+  return blind ? fmt::format("{} {}", sign, scale_power(*scale)) : scale_power(*scale);
+}
+std::string lowest_text(const LayerWindow& w) { return bound(w.lowest, w.blind, ">="); }
+std::string highest_text(const LayerWindow& w) { return bound(w.highest, w.blind, "<="); }
 
 std::string range(const LayerWindow& w) {
   if (!w.lowest && !w.highest) return "every scale does";
@@ -35,6 +40,12 @@ std::string in_step(const LossScaleWindow& w, const std::optional<std::int64_t>&
 
 std::string verdict(const LossScaleWindow& w) {
   const std::string bound = percent(w.share);
+  if (w.exists() && w.model.blind) {
+    std::string text = fmt::format("which scales suit the whole model is not known: {} was finite in no observed step. Of what is known lowest is {}, highest {}",
+                                   w.model.blind_tensor, lowest_text(w.model), highest_text(w.model));
+    if (w.scale) text += fmt::format("; {} was in force", scale_power(*w.scale));
+    return text;
+  }
   if (w.exists()) {
     std::string text = fmt::format("one scale suits the whole model: {}", range(w.model));
     if (w.scale) text += fmt::format("; {} was in force, which is {}", scale_power(*w.scale), inside(w.model, *w.scale) ? "inside" : "outside");
@@ -43,7 +54,7 @@ std::string verdict(const LossScaleWindow& w) {
   std::string text = w.lowest_layer == w.highest_layer ? fmt::format("no single scale: {} alone", w.lowest_layer) : fmt::format("no single scale: {}", w.lowest_layer);
   text += std::isfinite(*w.model.lowest) ? fmt::format(" needs {} to keep what is lost under {}{} ({})", scale_power(*w.model.lowest), bound, in_step(w, w.model.lowest_step), w.model.lowest_tensor)
                                          : fmt::format(" loses more than {} at every scale{} ({})", bound, in_step(w, w.model.lowest_step), w.model.lowest_tensor);
-  text += fmt::format(", {} overflows above {}{} ({})", w.lowest_layer == w.highest_layer ? "and" : w.highest_layer, highest_text(w.model), in_step(w, w.model.highest_step), w.model.highest_tensor);
+  text += fmt::format(", {} overflows above {}{} ({})", w.lowest_layer == w.highest_layer ? "and" : w.highest_layer, *w.model.highest > 0.0 ? scale_power(*w.model.highest) : "any scale", in_step(w, w.model.highest_step), w.model.highest_tensor);
   if (w.latest.open() && w.steps.size() > 1) {
     text += fmt::format(". In step {} alone, the latest, one does: {}", shown(w.steps.back()), range(w.latest));
     if (w.scale) text += fmt::format(", and {} was in force", scale_power(*w.scale));
@@ -71,6 +82,7 @@ json layer_json(const LayerWindow& w) {
           {"flushed_share", number(w.flushed)},
           {"flushed_share_most", number(w.flushed_most)},
           {"flushed_share_most_step", optional(w.flushed_most_step)},
+          {"bounds_only", w.blind},
           {"open", w.open()}};
 }
 
@@ -93,6 +105,14 @@ void write_window(const LossScaleWindow& w, std::ostream& out) {
         << pad_left(share_text(layer.flushed), 11) << pad_left(most, 17) << '\n';
   }
   if (w.layers.size() > most_layers) out << fmt::format("  {} more with wider windows: --json\n", w.layers.size() - most_layers);
+}
+
+std::pair<std::string, std::string> bounds_text(const LayerWindow& w) {
+  const auto text = [&](const Number& scale, const char* side) {
+    if (!scale) return std::string(w.blind ? "unknown" : "any");
+    return fmt::format("{}{}", w.blind ? side : "", scale_text(*scale));
+  };
+  return {text(w.lowest, "at least "), text(w.highest, "at most ")};
 }
 
 json window_json(const LossScaleWindow& w) {

@@ -135,6 +135,83 @@ TEST_F(DiagnosisUserTest, ARunThatWasCutShortIsSaidToBe) {
   EXPECT_NE(d.verdict.find("interrupted before the 10 planned"), std::string::npos) << d.verdict;
 }
 
+/// g overflows in every step and is cut off; where the loss scale makes the gradient infinite besides, that is not g's doing.
+class OverflowBeforeAClamp : public DiagnosisUserTest {
+ protected:
+  static ForgedRun model(const std::string& derivative) {
+    ForgedRun run("fp16");
+    run.source("x", TensorRole::input, "fp16");
+    run.source("w", TensorRole::weight, "fp16");
+    run.node("mul", "g", {"x", "w"}, "fp16");
+    run.node("clamp", "g.clamp", {"g"}, "fp16");
+    run.node("mean", "loss", {"g.clamp"}, "fp32", Phase::forward, {});
+    run.node("expand", "loss.dx", {"loss"}, "fp16", Phase::backward, {4}, "", TensorRole::gradient);
+    run.node(derivative, "g.clamp.dx", {"g", "loss.dx"}, "fp16", Phase::backward, {4}, "", TensorRole::gradient);
+    run.node("unscale_check", "unscale_check", {"g.clamp.dx"}, "fp32", Phase::update, {4}, "", TensorRole::gradient);
+    return run;
+  }
+  static std::map<std::string, Counts> observed(bool infinite) {
+    std::map<std::string, Counts> special{{"g", {.greatest = 72000.0, .overflowed = 2}}};
+    if (infinite) special["loss.dx"] = {.greatest = 131072.0, .overflowed = 4};
+    if (infinite) special["g.clamp.dx"] = special["unscale_check"] = {.greatest = 0.0, .positive_infinite = 2};
+    return special;
+  }
+};
+
+TEST_F(OverflowBeforeAClamp, ItsItemAndTheVerdictSayThatItReachesNothing) {
+  for (const std::string derivative : {"clamp_backward", "relu_backward"}) {
+    ForgedRun run = model(derivative);
+    for (int i = 0; i < 3; ++i) run.step(1.0, i == 0, 1024.0);
+    for (int i = 0; i < 3; ++i) run.observe(i, observed(i == 0));
+    const RunDiagnosis d = of(run);
+    const Cause* const c = find(d, Kind::activation_too_large);
+    ASSERT_NE(c, nullptr) << d.verdict;
+    EXPECT_EQ(c->gravity, Gravity::contained);
+    EXPECT_EQ(c->reaches, "no further than g");
+    EXPECT_EQ(c->steps_seen, 3);
+    EXPECT_EQ(d.outcome, Outcome::harmless) << d.verdict;
+  }
+}
+
+/// Of a product's derivative nobody can say so: what reaches a gradient in one step is not contained, though it is in the others.
+TEST_F(OverflowBeforeAClamp, WhatReachesSomethingInOneStepIsNotContained) {
+  for (const int first : {0, 2}) {
+    ForgedRun run = model("mul");
+    for (int i = 0; i < 4; ++i) run.step(1.0, i == first, 1024.0);
+    for (int i = 0; i < 4; ++i) run.observe(i, observed(i == first));
+    const RunDiagnosis d = of(run);
+    const Cause* const c = find(d, Kind::activation_too_large);
+    ASSERT_NE(c, nullptr) << d.verdict;
+    EXPECT_EQ(c->gravity, Gravity::normal) << c->reaches;
+    EXPECT_EQ(c->reaches, "the gradients of weights");
+    EXPECT_EQ(d.outcome, Outcome::healthy) << d.verdict;
+  }
+}
+
+/// The loss goes from 2 to 9 in the fifth step and stays there.
+TEST_F(DiagnosisUserTest, ADivergenceIsHeldAgainstFp32) {
+  const auto forged = [](const std::string& mode, double then, std::int64_t id) {
+    ForgedRun run(mode, id);
+    run.small_model(mode == "fp32" ? "fp32" : "fp16");
+    for (int i = 0; i < 10; ++i) run.step(i < 4 ? 2.0 : then);
+    run.observe(0, {});
+    if (then > 4.0) run.events.push_back({.run = run.run.id, .step = 8, .kind = event_kind::divergence, .value = then});
+    return run;
+  };
+  const ForgedRun fp16 = forged("fp16", 9.0, 1), alike = forged("fp32", 8.0, 2), calm = forged("fp32", 2.0, 2);
+  const RunDiagnosis shared = diagnose(forge(in("a.ulp"), {&fp16, &alike})).runs.at(0);
+  EXPECT_EQ(shared.causes.at(0).kind, Kind::divergence);
+  EXPECT_EQ(shared.causes[0].gravity, Gravity::note);
+  EXPECT_EQ(shared.verdict.find("diverged: the loss ran away (divergence); part of precision in it: none: fp32 in this file does the same"), 0u) << shared.verdict;
+  const RunDiagnosis own = diagnose(forge(in("b.ulp"), {&fp16, &calm})).runs.at(0);
+  EXPECT_EQ(own.outcome, Outcome::damaged) << own.verdict;
+  EXPECT_EQ(own.causes.at(0).kind, Kind::unknown);
+  EXPECT_NE(own.causes[0].what.find("fp32 in this file does not"), std::string::npos) << own.causes[0].what;
+  const RunDiagnosis alone = of(fp16);
+  EXPECT_EQ(alone.causes.at(0).kind, Kind::divergence);
+  EXPECT_NE(alone.causes[0].what.find("in the 1 step that was observed nothing of precision was seen"), std::string::npos) << alone.causes[0].what;
+}
+
 TEST_F(DiagnosisUserTest, WeightsThatVanishInTheirCopy) {
   for (const double size : {1.5e-8, 1.0}) {
     ForgedRun run("fp16");

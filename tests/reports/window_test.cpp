@@ -195,6 +195,40 @@ TEST_F(Window, AShadowKnowsBetterThanTheRun) {
   EXPECT_EQ(LossScaleWindow{}.provenance, Provenance::computed) << "the scales are worked out from what was counted";
 }
 
+/// layer0 overflows when it is stored: 2^20 at a scale of 512 is 2048 unscaled, which fits up to 2^4. What reads it is infinite in every observed
+/// step, at 512 at the least: a scale that suits is below that, and what the layer loses below the range nobody knows.
+TEST_F(Window, AGradientThatWasNeverFiniteHasABoundOrIsUnknown) {
+  for (const bool forward : {false, true}) {
+    ForgedRun run = model(2);
+    for (int i = 0; i < 2; ++i) {
+      const double scale = i == 0 ? 1024.0 : 512.0;
+      run.step(forward ? inf_number : 1.0, true, scale);
+      const auto row = [&](const std::string& tensor, std::int64_t infinite, std::int64_t overflowed, double greatest) {
+        run.stats.push_back({.run = run.run.id, .step = i, .tensor = id(run, tensor), .observation = "replay", .elements = 4, .nan = 0, .positive_infinite = infinite,
+                             .negative_infinite = 0, .zero = 0, .overflowed = overflowed, .greatest_magnitude = greatest});
+      };
+      row("layer0.dx", 0, 4, 2048.0 * scale);
+      row("layer1.dx", 4, 0, 0.0);
+    }
+    const auto w = window(run);
+    ASSERT_TRUE(w);
+    ASSERT_EQ(w->layers.size(), 2u);
+    const LayerWindow& blind = w->layers.front();
+    EXPECT_EQ(blind.layer, "layer1");
+    EXPECT_TRUE(blind.blind);
+    EXPECT_EQ(blind.highest, forward ? Number() : Number(256.0));
+    EXPECT_EQ(blind.lowest, std::nullopt);
+    EXPECT_FALSE(w->layers.back().blind);
+    EXPECT_EQ(w->model.highest, 0x1p4);
+    EXPECT_TRUE(w->model.blind);
+    std::ostringstream text;
+    make_exporter("text")->write(diagnose(forge(in("b.ulp"), {&run}), {.mode = "fp16"}), text);
+    const std::string flat = std::regex_replace(text.str(), std::regex("\\s+"), " ");
+    EXPECT_THAT(flat, HasSubstr(forward ? "layer1 unknown unknown" : "layer1 unknown <= 2^8"));
+    EXPECT_THAT(flat, HasSubstr("which scales suit the whole model is not known: layer1.dx was finite in no observed step"));
+  }
+}
+
 // 300000 fits fp16 at 2^-3 (37500), not at 2^-2 (75000). The other branch comes first in the plan and fits at any scale up to 2^15.
 TEST_F(Window, ALossThatIsASumBeginsInSeveralPlaces) {
   ForgedRun run("fp16_pure");

@@ -46,6 +46,9 @@ Known range_cause(const Suspect& suspect, Cause& cause);      // causes_range.cp
 /// Of a zero: that it is a variance computed as E[x^2] - E[x]^2, and what rounding does to that. Nothing if it is another number.
 void tell_cancelled(const Suspect& suspect, TensorId zero, Cause& cause);  // causes_domain.cpp
 
+/// Of the update of a running average that leaves its format: what it averages, and who reads it.
+void tell_average(const Suspect& suspect, Cause& cause);  // causes_buffers.cpp
+
 /// Of rows that several masks leave without a score: how many are one mask's, where what the others can have done leaves no doubt.
 void tell_mask_rows_apart(std::vector<Cause>& causes);  // causes_mask.cpp
 
@@ -55,8 +58,11 @@ std::optional<Cause> cause_of(const Suspect& suspect);
 /// Causes without a value that is not finite, each with its gravity.
 void silent_update_causes(const Evidence& evidence, std::vector<Cause>& causes);  // causes_updates.cpp
 void silent_moment_causes(const Evidence& evidence, std::vector<Cause>& causes);  // causes_moments.cpp
+void silent_buffer_causes(const Evidence& evidence, std::vector<Cause>& causes);  // causes_buffers.cpp
 void silent_norm_causes(const Evidence& evidence, std::vector<Cause>& causes);    // causes_norm.cpp
 void silent_sum_causes(const Evidence& evidence, std::vector<Cause>& causes);     // causes_sums.cpp
+void silent_mask_causes(const Evidence& evidence, std::vector<Cause>& causes);    // causes_mask.cpp
+void silent_norm_sum_causes(const Evidence& evidence, std::vector<Cause>& causes);  // causes_norm_sums.cpp
 void silent_gradient_causes(const Evidence& evidence, const StepStory& story,
                             std::vector<Cause>& causes);  // causes_gradients.cpp
 void silent_step_causes(const Evidence& evidence, const StepStory& story,

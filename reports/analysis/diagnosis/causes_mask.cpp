@@ -85,7 +85,75 @@ std::optional<double> constant_of(const Suspect& s) {
   return -s.input(0)->greatest;
 }
 
+constexpr double seen = 0.1;       ///< of a score: a tenth more or less is a tenth of its share
+constexpr double vanishes = 104.0;  ///< exp(-104) is 0 in fp32
+
+/// What a sum of scores and a mask of zeros and one large negative number does to rows that are masked throughout.
+struct Swallowing {
+  double mask = 0.0, step = 0.0;  ///< the mask's magnitude, and what lies between two numbers of the format there
+  double spread = 0.0;            ///< standard deviation of the scores
+  std::int64_t rows = 0, all = 0;
+};
+
+std::optional<Swallowing> swallowing(const Evidence& e, const ObservedStep& step, const PlanNode& add, std::size_t place) {
+  const PlanNode* softmax = next_of(e.plan(), add.outputs.front(), {"softmax"}, way_to_softmax);
+  const Stat *mask = step.stat(*add.inputs[place]), *scores = step.stat(*add.inputs[1 - place]), *sum = step.stat(add.outputs.front());
+  const Stat* shares = softmax == nullptr || softmax->outputs.empty() ? nullptr : step.stat(softmax->outputs.front());
+  const TensorRecord* record = shares == nullptr ? nullptr : e.plan().tensor(softmax->outputs.front());
+  if (mask == nullptr || scores == nullptr || sum == nullptr || record == nullptr || record->shape.empty() || record->shape.back() <= 0) return std::nullopt;
+  if (mask->bad() + scores->bad() + sum->bad() + shares->bad() > 0 || mask->zero == mask->elements || !negative(mask) || !scores->mean || !scores->rms) return std::nullopt;
+  if (mask->least != mask->greatest || mask->greatest < vanishes + 2.0 * scores->greatest) return std::nullopt;
+  const Format format = e.plan().format(add.outputs.front());
+  Swallowing s{.mask = rounded_to(mask->greatest, format), .spread = std::sqrt(std::max(0.0, *scores->rms * *scores->rms - *scores->mean * *scores->mean))};
+  s.step = 2.0 * half_ulp_above(s.mask, format);
+  if (s.step < seen || s.spread < seen || 2.0 * half_ulp_above(s.mask, Format::fp32) >= seen) return std::nullopt;
+  // Masked beside a score that is not, a share is 0; in a row without one it is not.
+  const std::int64_t masked = (mask->elements - mask->zero) * (shares->elements / mask->elements), length = record->shape.back();
+  s.rows = std::max<std::int64_t>(0, masked - shares->stored_zero()) / length;
+  s.all = shares->elements / length;
+  return s.rows > 0 ? std::optional(s) : std::nullopt;
+}
+
+void swallowed_scores(const Evidence& e, const ObservedStep& step, const PlanNode& add, std::vector<Cause>& causes) {
+  const bool sums = add.record.operation == "add" && add.record.phase == Phase::forward && add.inputs.size() == 2 && add.inputs[0] && add.inputs[1] && !add.outputs.empty();
+  if (!sums || !is_16bit(e.plan().format(add.outputs.front()))) return;
+  std::optional<Swallowing> s = swallowing(e, step, add, 0);
+  if (!s) s = swallowing(e, step, add, 1);
+  if (!s) return;
+  const auto known = std::find_if(causes.begin(), causes.end(), [&](const Cause& c) { return c.kind == Kind::mask_sum && c.node == add.record.name; });
+  if (known != causes.end()) {
+    known->steps_seen += known->step == step.step ? 0 : 1;
+    return;
+  }
+  Cause cause;
+  cause.kind = Kind::mask_sum;
+  cause.gravity = Gravity::damage;
+  cause.step = step.step;
+  cause.node = add.record.name;
+  cause.operation = add.record.operation;
+  cause.phase = std::string(name(add.record.phase));
+  cause.tensor = e.plan().title(add.outputs.front());
+  cause.format = name(e.plan().format(add.outputs.front()));
+  cause.what = fmt::format("the mask of -{} swallows scores in {}: in {} numbers of that size are {} apart, and the scores, which spread by {} (standard deviation), are lost in "
+                           "the sum. {} of {} {} masked throughout: their shares are equal there, or nearly so, and in fp32, where the step is {}, they are those of the scores",
+                           amount(s->mask), add.record.name, cause.format, amount(s->step), amount(s->spread), s->rows, counted(s->all, "row"), s->rows == 1 ? "is" : "are",
+                           amount(2.0 * half_ulp_above(s->mask, Format::fp32)));
+  cause.reaches = "what follows, as finite numbers that are wrong";
+  cause.operands = operands_of(e, step, add, 0);
+  cause.facts.push_back(fact("mask", "mask", -s->mask, amount(-s->mask)));
+  cause.facts.push_back(fact("step", "step of the format there", s->step, amount(s->step), Provenance::computed));
+  cause.facts.push_back(fact("spread", "spread of the scores", s->spread, amount(s->spread), Provenance::computed));
+  cause.facts.push_back(fact("rows_masked", "rows masked throughout", static_cast<double>(s->rows),
+                             fmt::format("{} of {}, by the shares that are not 0 though they are masked", s->rows, s->all), Provenance::inferred));
+  causes.push_back(std::move(cause));
+}
+
 }  // namespace
+
+void silent_mask_causes(const Evidence& e, std::vector<Cause>& causes) {
+  for (const ObservedStep& step : e.observed())
+    for (const PlanNode& node : e.plan().nodes()) swallowed_scores(e, step, node, causes);
+}
 
 void tell_mask_rows_apart(std::vector<Cause>& causes) {
   const auto of = [](Cause& cause, const char* key) -> Fact* {

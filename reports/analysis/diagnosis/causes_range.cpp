@@ -96,6 +96,7 @@ void forward(const Suspect& s, Cause& cause) {
     cause.what += fmt::format("; operands of {} and {} in magnitude: each fits, their sum does not", amount(s.input(0)->greatest),
                               amount(s.input(1)->greatest));
   if (s.evidence.scales()) cause.what += ". The loss scale has no part in it: lowering it cannot help";
+  tell_average(s, cause);
   add_sudden_data(s, cause);
   add_bf16(s, cause);
   if (is_product(node) && s.input(0) != nullptr && s.input(1) != nullptr &&

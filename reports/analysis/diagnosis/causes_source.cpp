@@ -34,9 +34,9 @@ Known source_cause(const Suspect& s, Cause& cause) {
       return Known::yes;
     case TensorRole::buffer:
       cause.kind = Kind::buffers_poisoned;
-      cause.what = fmt::format("{} (running statistics) {} not finite before step {} begins{}: a NaN in a running average "
+      cause.what = fmt::format("{} (running statistics) {} not finite before step {} begins{}: {} in a running average "
                                "never leaves, and evaluation, which reads it, is broken from here",
-                               count, stat.bad() == 1 ? "is" : "are", shown(s.step.step), since(s));
+                               count, stat.bad() == 1 ? "is" : "are", shown(s.step.step), since(s), stat.nan > 0 ? "a NaN" : "an infinity");
       return Known::yes;
     case TensorRole::optimizer_state:
       cause.kind = Kind::update_overflowed;

@@ -106,6 +106,16 @@ bool told_by_earlier(const Evidence& e, const Suspect& later, const Cause& cause
   return true;
 }
 
+/// The same fault in another step. It is contained where it was in every step; what it reaches is that of the gravest.
+void see_again(Cause& known, Cause& now) {
+  ++known.steps_seen;
+  const bool was = known.gravity == Gravity::contained, is = now.gravity == Gravity::contained;
+  if (was == is ? now.gravity >= known.gravity : is) return;
+  known.gravity = now.gravity;
+  known.reaches = std::move(now.reaches);
+  known.chain = std::move(now.chain);
+}
+
 void causes_of_step(const Evidence& e, const StepStory& story, const ObservedStep& step, std::vector<Cause>& causes) {
   bool forward_reached = false, backward_seen = false;
   std::size_t told = 0;
@@ -142,18 +152,32 @@ void causes_of_step(const Evidence& e, const StepStory& story, const ObservedSte
     } else if (known == causes.end()) {
       causes.push_back(std::move(*cause));
     } else {
-      ++known->steps_seen;
-      known->gravity = std::min(known->gravity, cause->gravity);  // the graver
+      see_again(*known, *cause);
     }
     if (forward && root.node != nullptr && !merged && !chain.swallowed_in.empty() && !chain.loss && !chain.gradient)
       swallowed.push_back({at, root.micro_batch, chain.swallowed_in});
   }
 }
 
+std::string fact_text(const Cause& cause, std::string_view key) {
+  const auto found = std::find_if(cause.facts.begin(), cause.facts.end(), [&](const Fact& f) { return f.key == key; });
+  return found == cause.facts.end() ? "" : found->text;
+}
+
 void sort_causes(std::vector<Cause>& causes) {
-  std::stable_sort(causes.begin(), causes.end(), [](const Cause& a, const Cause& b) {
-    return a.gravity != b.gravity ? a.gravity < b.gravity : a.feeds_loss > b.feeds_loss;
+  // The loss of evaluation is computed from running averages.
+  const auto counts = [](const Cause& c) { return c.feeds_loss || c.operation == "ema"; };
+  std::stable_sort(causes.begin(), causes.end(), [&](const Cause& a, const Cause& b) {
+    return a.gravity != b.gravity ? a.gravity < b.gravity : counts(a) > counts(b);
   });
+  for (std::size_t i = 0; i < causes.size(); ++i) {  // a consequence comes after its cause, where that is no less grave
+    const std::string follows = fact_text(causes[i], "follows_from");
+    for (std::size_t cause = i + 1; cause < causes.size() && !follows.empty(); ++cause) {
+      if (causes[cause].gravity > causes[i].gravity || follows != fmt::format("{} at {}", name(causes[cause].kind), causes[cause].node)) continue;
+      std::rotate(causes.begin() + static_cast<std::ptrdiff_t>(i), causes.begin() + static_cast<std::ptrdiff_t>(i) + 1, causes.begin() + static_cast<std::ptrdiff_t>(cause) + 1);
+      break;
+    }
+  }
 }
 
 /// A run that ended badly without a cause: that much is known, and nothing is invented.
@@ -169,7 +193,7 @@ void add_unknown(const Evidence& e, const StepStory& story, std::vector<Cause>& 
     cause.step = e.steps().back().step - story.trailing_bad_losses + 1;
     cause.what = fmt::format("the loss is not finite from step {} on", shown(*cause.step));
   } else if (story.ran_away && !story.stopped && story.trailing < 3) {
-    tell_run_away(e, cause);
+    tell_run_away(e, std::any_of(causes.begin(), causes.end(), [](const Cause& c) { return c.gravity == Gravity::damage; }), cause);
     causes.push_back(std::move(cause));
     return;
   } else {
@@ -236,11 +260,14 @@ RunDiagnosis diagnose_run(const Evidence& e, const std::vector<MendRecord>& mend
   for (const ObservedStep& step : e.observed()) run.observed.push_back(step.step);
   for (const ObservedStep& step : e.observed()) causes_of_step(e, story, step, run.causes);
   tell_mask_rows_apart(run.causes);
+  silent_buffer_causes(e, run.causes);
+  silent_mask_causes(e, run.causes);
   silent_norm_causes(e, run.causes);
   silent_step_causes(e, story, run.causes);
   silent_update_causes(e, run.causes);
   silent_moment_causes(e, run.causes);
   silent_sum_causes(e, run.causes);
+  silent_norm_sum_causes(e, run.causes);
   silent_flushed_causes(e, run.causes);
   silent_gradient_causes(e, story, run.causes);
   silent_loss_causes(e, run.causes);

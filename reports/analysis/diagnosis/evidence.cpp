@@ -24,6 +24,7 @@ Stat stat_of(const TensorStatsRecord& row) {
   s.mean = row.mean;
   s.rms = row.rms;
   s.error_greatest = row.rounding_error_greatest;
+  s.row_error = row.rounding_error_rms;
   s.provenance = row.provenance;
   return s;
 }
@@ -56,6 +57,7 @@ void merge(Stat& into, const Stat& from) {
   into.lost += from.lost;
   if (from.least > 0.0 && (into.least == 0.0 || from.least < into.least)) into.least = from.least;
   into.greatest = std::max(into.greatest, from.greatest);
+  if (from.row_error) into.row_error = std::max(into.row_error.value_or(0.0), *from.row_error);
   if (from.error_greatest) into.error_greatest = std::max(into.error_greatest.value_or(0.0), *from.error_greatest);
 }
 

@@ -26,6 +26,7 @@ struct Stat {
   Number mean{};
   Number rms{};
   Number error_greatest{};  ///< of rounding, relative; of a sum inside a node: the share its flushed addends would have made
+  Number row_error{};       ///< of the sums inside a norm: RMS of what they put the worst row's result, before gain and bias, off by
   Provenance provenance = Provenance::counted;
 
   std::int64_t infinite() const { return positive_infinite + negative_infinite; }

@@ -120,6 +120,14 @@ bool takes_a_part(const PlanNode& node) {
   return op == "select" || op == "split" || op == "embedding";
 }
 
+/// Whether what is not finite in the tensor can make the result so. A derivative that is 1 or 0 only asks on which side of a bound its
+/// operand lies: what is infinite behind it came with the gradient.
+bool hands_on(const PlanNode& node, TensorId tensor) {
+  const std::string& op = node.record.operation;
+  if (op != "clamp_backward" && op != "relu_backward") return true;
+  return node.inputs.size() < 2 || node.inputs[0] != tensor || node.inputs[1] == tensor;
+}
+
 /// All that a forward operation makes was observed and is finite.
 bool swallows(const ObservedStep& step, const PlanNode& node, std::int64_t micro_batch) {
   return node.record.phase == Phase::forward && !node.outputs.empty() && std::all_of(node.outputs.begin(), node.outputs.end(), [&](TensorId output) {
@@ -167,7 +175,7 @@ Chain follow(const Evidence& evidence, const ObservedStep& step, const Root& roo
     last = id;
     for (const std::size_t reader : plan.readers(id)) {
       const PlanNode& node = plan.nodes()[reader];
-      if (ineffective(evidence, step, node)) continue;
+      if (ineffective(evidence, step, node) || !hands_on(node, id)) continue;
       const Stat* read = step.stat(id, root.micro_batch);
       if (read != nullptr && read->bad() > 0 && !takes_a_part(node) && swallows(step, node, root.micro_batch)) chain.swallowed_in.push_back(&node);
       if (chain.zeroed_in == nullptr && divides_by(node, id) && plan.feeds_loss(node)) {

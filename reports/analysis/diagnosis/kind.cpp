@@ -19,7 +19,7 @@ const std::vector<KindInfo>& diagnosis_kinds() {
       {Kind::beta_vanished, "beta_vanished", "a beta is 1 or 0 in the format it is kept in"},
       {Kind::zero_divisor, "zero_divisor", "a division by zero, or a logarithm or the slope of a root at zero"},
       {Kind::mask_constant_out_of_range, "mask_constant_out_of_range", "a mask constant is infinite in its format"},
-      {Kind::mask_sum, "mask_sum", "a finite mask and a score add up to -inf"},
+      {Kind::mask_sum, "mask_sum", "a finite mask and a score add up to -inf, or to the mask alone"},
       {Kind::reduction_too_long, "reduction_too_long", "a sum over many elements leaves the format; each of them fits"},
       {Kind::divisor_overflowed, "divisor_overflowed", "the count that a sum is divided by is infinite: the mean is 0"},
       {Kind::norm_overflowed, "norm_overflowed", "squares inside a norm overflow; its result is silently zero"},
@@ -40,7 +40,8 @@ const std::vector<KindInfo>& diagnosis_kinds() {
       {Kind::no_master_weights, "no_master_weights", "weights are kept in 16 bits alone: not mixed precision"},
       {Kind::device_fault, "device_fault", "the same step computed again gives other bits"},
       {Kind::unknown, "unknown", "what is recorded does not tell the cause"},
-      {Kind::outside_domain, "outside_domain", "the root or the logarithm of a negative number: NaN from finite inputs"}};
+      {Kind::outside_domain, "outside_domain", "the root or the logarithm of a negative number: NaN from finite inputs"},
+      {Kind::divergence, "divergence", "the loss runs away, and nothing of the precision is known to be behind it"}};
   return kinds;
 }
 

@@ -43,6 +43,7 @@ enum class Kind : std::uint8_t {
   device_fault,
   unknown,
   outside_domain,
+  divergence,
 };
 
 struct KindInfo {

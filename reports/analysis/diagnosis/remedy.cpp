@@ -45,6 +45,18 @@ void activation(const Evidence& e, const Cause& cause, std::vector<Remedy>& list
                   .mend = "clamp"});
 }
 
+/// A running average has no operation that could be kept in fp32: the buffer itself is what is narrow.
+void running_average(const Cause& cause, std::vector<Remedy>& list) {
+  list.push_back({.cost = 1,
+                  .change = "keep running statistics in fp32, as the mixed modes do with every buffer",
+                  .ulpscope = cause.format == "bf16" ? "run.modes=bf16" : "run.modes=fp16",
+                  .settings = "PyTorch: after model.half() call .float() on every batch norm; apex: keep_batchnorm_fp32=True",
+                  .mend = "master_weights"});
+  if (cause.format == "fp16") list.push_back(use_bf16());
+  list.push_back({.cost = 4,
+                  .change = "make what goes into the norm smaller, by a factor: the norm divides it out again, and the variance falls by its square"});
+}
+
 void boolean_mask(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
   list.push_back({.cost = 0,
                   .change = "use a boolean mask, and leave out rows that mask everything",
@@ -130,7 +142,7 @@ Remedy capped_scale(const Evidence& e) {
 void of_kind(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
   switch (cause.kind) {
     case Kind::activation_too_large:
-      return activation(e, cause, list);
+      return cause.operation == "ema" ? running_average(cause, list) : activation(e, cause, list);
     case Kind::weight_too_large:
       list.push_back(keep_fp32(e, cause, "keep the operations that read this weight in fp32"));
       list.push_back(use_bf16());
@@ -308,6 +320,9 @@ void of_kind(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
           0, "run it on another device, with the same seed: ulpscope run FILE --resume elsewhere says what differs", "",
           "NVIDIA: dcgmi diag -r 3, and look for Xid errors in the kernel log", "device"));
       return;
+    case Kind::divergence:
+      if (find(cause, "part_of_precision") == nullptr) return;  // it came back, or something else than the rate is known to be behind it
+      [[fallthrough]];
     case Kind::unknown:
       if (const Fact* rate = find(cause, "learning_rate"); rate != nullptr) list.push_back(lower_rate(*rate));
       return;

@@ -53,15 +53,68 @@ const StepRecord* before_jump(const Evidence& e) {
   return nullptr;
 }
 
+/// How far a loss rises behind a step above the least until then: the logarithm of 1 + the rise in units of that least. None: it does not
+/// come as far. Infinite: it ends in numbers that are not finite.
+Number rise_behind(const std::vector<StepRecord>& steps, std::int64_t from, std::int64_t end) {
+  double least = HUGE_VAL, most = -HUGE_VAL;
+  for (const StepRecord& step : steps) {
+    if (step.step > end || !step.loss) continue;
+    if (!std::isfinite(*step.loss) && !step.skipped) return HUGE_VAL;
+    if (!std::isfinite(*step.loss)) continue;
+    double& extreme = step.step <= from ? least : most;
+    extreme = step.step <= from ? std::min(least, *step.loss) : std::max(most, *step.loss);
+  }
+  if (!(least < HUGE_VAL) || !(most > -HUGE_VAL)) return std::nullopt;
+  return std::log1p(std::max(most - least, 0.0) / (std::abs(least) < near_zero ? 1.0 : std::abs(least)));
+}
+
+/// Whether precision has a part in a rise behind this step, as far as that is known.
+void blame(const Evidence& e, std::int64_t from, bool others, Cause& cause) {
+  constexpr double alike = 0.5;  // of the logarithm: what grows at its own rate is not equal to the digit
+  cause.kind = Kind::divergence;
+  cause.gravity = Gravity::note;
+  if (e.run().mode == "fp32") {
+    cause.what += "; the run is fp32: no narrower format has a part in it";
+    cause.facts.push_back(fact("part_of_precision", "part of precision", "none: the run is fp32", Provenance::inferred));
+    return;
+  }
+  const std::int64_t end = e.steps().back().step;
+  const Number own = rise_behind(e.steps(), from, end), twin = e.fp32 != nullptr ? rise_behind(e.fp32->steps(), from, end) : std::nullopt;
+  if (own && twin && *twin >= alike * *own) {
+    cause.what += "; fp32 in this file does the same: the mode's precision is not its cause";
+    cause.facts.push_back(fact("part_of_precision", "part of precision", "none: fp32 in this file does the same", Provenance::inferred));
+  } else if (own && twin) {
+    cause.kind = Kind::unknown;
+    cause.gravity = Gravity::damage;
+    cause.what += "; fp32 in this file does not: something that the mode rounds has a part in it";
+  } else if (e.observed().empty()) {
+    cause.kind = Kind::unknown;
+    cause.gravity = Gravity::damage;
+    cause.what += "; nothing was observed inside the steps: whether precision has a part in it is not known, and an fp32 run in the same file would tell";
+  } else {
+    cause.what += fmt::format("; in the {} that {} observed {}, and an fp32 run in the same file would tell", counted(std::ssize(e.observed()), "step"),
+                              e.observed().size() == 1 ? "was" : "were",
+                              others ? "damage of precision was seen, which is told of besides and may have a part in it" : "nothing of precision was seen that makes it");
+    cause.facts.push_back(fact("part_of_precision", "part of precision", others ? "unknown: see what else is told of" : "none was seen; an fp32 run in the same file would tell", Provenance::inferred));
+  }
+}
+
 }  // namespace
 
-void tell_run_away(const Evidence& e, Cause& cause) {
-  cause.gravity = Gravity::damage;
+std::string divergence_words(const std::vector<Cause>& causes) {
+  const auto cause = std::find_if(causes.begin(), causes.end(), [](const Cause& c) { return c.kind == Kind::divergence; });
+  if (cause == causes.end()) return "";
+  const auto part = std::find_if(cause->facts.begin(), cause->facts.end(), [](const Fact& f) { return f.key == "part_of_precision"; });
+  return part == cause->facts.end() ? "" : fmt::format("the loss ran away ({}); part of precision in it: {}", name(cause->kind), part->text);
+}
+
+void tell_run_away(const Evidence& e, bool others, Cause& cause) {
   cause.what = "the loss is finite and has run away";
   const StepRecord* from = before_jump(e);
   if (from == nullptr) {
     cause.what += "; it rises step by step";
     add_rate(e, cause);
+    blame(e, e.steps().front().step, others, cause);
     return;
   }
   const StepRecord* to = from + 1;
@@ -73,10 +126,10 @@ void tell_run_away(const Evidence& e, Cause& cause) {
                            back    ? "; it came back below where it was"
                            : stays ? "; it does not grow on from there"
                                    : "");
-  if (back) cause.gravity = Gravity::note;
+  cause.kind = Kind::divergence;
+  cause.gravity = Gravity::note;
   for (const Injection& one : injections(e)) {
     if (one.step < from->step || one.step > to->step) continue;
-    cause.gravity = Gravity::note;
     cause.what += fmt::format("; the experiment file sets {} to {} in step {} ([[inject]])", one.target(), one.number,
                               shown(one.step));
     cause.facts.push_back(fact("injected", "injected", fmt::format("{} = {}", one.value, one.number)));
@@ -89,7 +142,6 @@ void tell_run_away(const Evidence& e, Cause& cause) {
                         : fmt::format("; step {} was not observed: in step {} {} holds {:.3g} times what it held before", shown(to->step),
                                       shown(other.step), other.name, other.factor);
     cause.facts.push_back(fact("sudden_data", "other data", other.factor, fmt::format("{}: {:.3g} times, in step {}", other.name, other.factor, shown(other.step))));
-    if (there) cause.gravity = Gravity::note;
     if (there) return;
   }
   if (stays && !back) cause.what += ": other data look like this, or a learning rate that is too large";
@@ -99,6 +151,7 @@ void tell_run_away(const Evidence& e, Cause& cause) {
   }
   if (e.observed_step(to->step) == nullptr && other.name.empty())
     cause.what += fmt::format("; step {} was not observed, so nothing more is known of it", shown(to->step));
+  if (!back) blame(e, from->step, others, cause);
 }
 
 void add_rate(const Evidence& e, Cause& cause) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "reports/analysis/diagnosis/gravity.h"
+#include "reports/analysis/diagnosis/run_away.h"
 #include "reports/analysis/diagnosis/words.h"
 
 namespace ulpscope::reports {
@@ -43,7 +44,10 @@ bool cut_short(const RunDiagnosis& run) {
 std::string healthy(const StepStory& story, const RunDiagnosis& run) {
   if (story.steps == 0) return "no step is recorded";
   // What "run" and "compare" call a divergence is not passed over in silence because it ended well.
-  std::string text = fmt::format("{}: {} of {} applied", story.ran_away ? "no harm found, though the loss had run away" : "healthy",
+  const std::string diverged = divergence_words(run.causes);
+  std::string text = fmt::format("{}: {} of {} applied", !diverged.empty() ? "diverged: " + diverged
+                                                         : story.ran_away  ? "no harm found, though the loss had run away"
+                                                                           : "healthy",
                                  story.applied, counted(story.steps, "step"));
   if (story.skips > 0) text += fmt::format(", {} skipped", story.skips);
   if (cut_short(run))
@@ -51,7 +55,7 @@ std::string healthy(const StepStory& story, const RunDiagnosis& run) {
                             ? "it was interrupted" : "it ended", *run.run.steps_planned);
   std::size_t results = run.observed.size();
   text +=
-      fmt::format("; nothing that harms the run in {} observed", counted(static_cast<std::int64_t>(results), "step"));
+      fmt::format("; nothing {}that harms the run in {} observed", diverged.empty() ? "" : "of precision ", counted(static_cast<std::int64_t>(results), "step"));
   return text;
 }
 
@@ -85,7 +89,9 @@ void scalar_notes(const Evidence& e, RunDiagnosis& run) {
 
 }  // namespace
 
-std::string verdict_of(const Evidence& evidence, const StepStory& story, const RunDiagnosis& run) {
+namespace {
+
+std::string of_outcome(const Evidence& evidence, const StepStory& story, const RunDiagnosis& run) {
   switch (run.outcome) {
     case Outcome::fatal:
       return fatal(evidence, story, run);
@@ -117,6 +123,14 @@ std::string verdict_of(const Evidence& evidence, const StepStory& story, const R
       "{} of {} applied, {} skipped, as far as steps tell; nothing was observed inside them, so nothing is said of "
       "ranges, lost updates or sums",
       story.applied, counted(story.steps, "step"), story.skips);
+}
+
+}  // namespace
+
+std::string verdict_of(const Evidence& evidence, const StepStory& story, const RunDiagnosis& run) {
+  const std::string text = of_outcome(evidence, story, run), diverged = divergence_words(run.causes);
+  if (diverged.empty() || run.outcome == Outcome::healthy || run.outcome == Outcome::fatal) return text;
+  return fmt::format("{}. Besides, {}", text, diverged);
 }
 
 void add_notes(const Evidence& evidence, const StepStory& story, RunDiagnosis& run) {
@@ -163,7 +177,7 @@ void share_with_fp32(Diagnosis& diagnosis) {
     else if (fp32->outcome == Outcome::fatal)
       run.verdict += ". fp32 in this file does not come through either";
     else if (run.outcome == Outcome::fatal && fp32->outcome == Outcome::healthy)
-      run.verdict += ". fp32 in this file is healthy";
+      run.verdict += divergence_words(fp32->causes).empty() ? ". fp32 in this file is healthy" : ". fp32 in this file diverges, too";
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "reports/export/html/markup.h"
 #include "reports/export/numbers.h"
+#include "reports/export/write_window.h"
 
 namespace ulpscope::reports::html {
 namespace {
@@ -168,14 +169,14 @@ std::string scale_html(const Report& report) {
                "<label>window of <select id=\"scale-run\"></select></label>");
   Table table("Windows of the loss scale", {"run", "lowest", "decided by", "highest", "decided by", "overflows", "rests on"});
   for (const ScaleHistory& history : report.scale.runs) {
-    const auto bound = [](const Number& value, const char* none) { return value ? scale_text(*value) : std::string(none); };
     const std::string overflows = fmt::format("{}", history.overflows.size());
     if (!history.window) {
       table.row({report.runs[history.run].label, "not diagnosed", "", "not diagnosed", "", overflows, "no scaled gradient of a narrow range was observed"});
       continue;
     }
     const LossScaleWindow& window = *history.window;
-    table.row({report.runs[history.run].label, bound(window.model.lowest, "any"), window.lowest_layer, bound(window.model.highest, "any"), window.highest_layer,
+    const auto [lowest, highest] = bounds_text(window.model);
+    table.row({report.runs[history.run].label, lowest, window.lowest_layer, highest, window.highest_layer,
                overflows, fmt::format("{} observed step{}, {}", window.steps.size(), window.steps.size() == 1 ? "" : "s", name(window.provenance))});
   }
   std::vector<std::string> thinned;
