@@ -110,11 +110,10 @@ void Follower::followRuns(Snapshot& snapshot) {
     giveUpIfClosed();
     Followed& run = m_runs[record.id];
     if (!run.builder) run.builder = std::make_unique<reports::SeriesBuilder>(record);
-    const std::int64_t before = run.builder->steps();
-    run.builder->read_on(reader());
-    if (!run.series || run.builder->steps() != before || record.status != reports::RunStatus::running) {
+    const bool more = run.builder->read_on(reader());
+    if (!run.series || more || record.status != reports::RunStatus::running) {
       const auto evaluations = reader().evaluations(record.id);
-      if (!run.series || run.builder->steps() != before || evaluations.size() != run.evaluations) {
+      if (!run.series || more || evaluations.size() != run.evaluations) {
         run.evaluations = evaluations.size();
         run.series = std::make_shared<const reports::RunSeries>(run.builder->series(evaluations));
       }

@@ -48,6 +48,7 @@ struct TimelineStep {
   std::int64_t start = 0, end = 0;  ///< as drawn, up to where the next one may begin: kernels may outlast the wall time
   std::int64_t shift = 0;  ///< ns that its kernels were moved by: their start on record is so much earlier
   bool skipped = false;
+  bool counted = false;    ///< its nodes were counted one after the other: its time is no step's (reports/run_file/counter_rows.h)
   std::optional<std::int64_t> wall{};  ///< ns on record; none: from start to end is how it is drawn, not how long it took
   bool untimed = false;    ///< neither wall time nor kernels nor nodes: drawn as 1 ms
 };

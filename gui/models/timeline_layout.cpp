@@ -7,6 +7,7 @@
 
 #include "gui/models/text.h"
 #include "gui/models/timeline_text.h"
+#include "reports/run_file/counter_rows.h"
 #include "reports/run_file/kernel_scan.h"
 
 namespace ulpscope::gui {
@@ -85,9 +86,11 @@ void TimelineLayout::readTimings() {
 }
 
 void TimelineLayout::readSteps() {
-  for (const reports::StepRecord& step : m_reader.steps(m_run.id)) {
+  const std::vector<reports::StepRecord> steps = m_reader.steps(m_run.id);
+  const std::set<std::int64_t> counted = reports::counted_steps(m_reader.completeness(), m_run.id);   // after the steps: of a run that goes on
+  for (const reports::StepRecord& step : steps) {
     const bool timed = step.wall_seconds && std::isfinite(*step.wall_seconds) && *step.wall_seconds >= 0.0;
-    m_timeline.steps.push_back({.step = step.step, .skipped = step.skipped, .wall = timed ? std::optional(nanoseconds(*step.wall_seconds)) : std::nullopt});
+    m_timeline.steps.push_back({.step = step.step, .skipped = step.skipped, .counted = counted.contains(step.step), .wall = timed ? std::optional(nanoseconds(*step.wall_seconds)) : std::nullopt});
   }
 }
 
@@ -223,9 +226,10 @@ Timeline TimelineLayout::run() {
     const TimelineStep& step = m_timeline.steps[i];
     TimelineRow& steps = row(TimelineRowKind::Steps);
     if (step.wall) steps.durations = m_run.time_provenance;
-    const std::string name = QCoreApplication::translate("Timeline", "step %1").arg(personStep(step.step)).toStdString();
-    const std::string skipped = QCoreApplication::translate("Timeline", "%1, skipped").arg(QString::fromStdString(name)).toStdString();
-    steps.spans.add({step.start, step.wall.value_or(step.end - step.start), nameIndex(TimelineRowKind::Steps, step.skipped ? skipped : name, TimeCategory::other, step.skipped), -1, static_cast<std::int32_t>(i)});
+    QString name = QCoreApplication::translate("Timeline", "step %1").arg(personStep(step.step));
+    if (step.skipped) name = QCoreApplication::translate("Timeline", "%1, skipped").arg(name);
+    if (step.counted) name = QCoreApplication::translate("Timeline", "%1, nodes counted").arg(name);
+    steps.spans.add({step.start, step.wall.value_or(step.end - step.start), nameIndex(TimelineRowKind::Steps, name.toStdString(), TimeCategory::other, step.skipped), -1, static_cast<std::int32_t>(i)});
     if (const auto timed = m_timed.find(step.step); timed != m_timed.end() && m_timeline.kernels == 0) layOut(timed->second, step.start, static_cast<std::int32_t>(i));
   }
   return finished(TimelineView::Run);

@@ -24,6 +24,8 @@ QStringList spanLines(const Timeline& timeline, const TimelineRow& row, std::siz
   if (const auto duration = timeline.durationOf(row, span)) lines << line(TimelineTexts::tr("time"), QStringLiteral("%1 [%2]").arg(timeText(static_cast<double>(*duration)), word(row.durations)));
   else if (step != nullptr && !step->untimed) lines << TimelineTexts::tr("time unknown; drawn as long as its kernels or nodes");
   else lines << TimelineTexts::tr("time unknown; drawn as 1 ms");
+  if (row.kind == TimelineRowKind::Steps && step != nullptr && step->counted)
+    lines << TimelineTexts::tr("no step's time: its nodes were counted one after the other by the GPU's hardware counters");
   const std::int64_t shift = row.kind == TimelineRowKind::Kernels && step != nullptr ? step->shift : 0;
   const QString began = exactTime(spans.start(span) - shift);
   if (timeline.view == TimelineView::MeanStep) lines << line(TimelineTexts::tr("laid out at"), began);
@@ -72,6 +74,7 @@ QString spanDetails(const Timeline& timeline, const TimelineRow& row, std::size_
     const auto bytes = [](const reports::Count& count) { return count ? valueText(static_cast<double>(*count), reports::FigureStyle::bytes) : unknownText(); };
     lines << line(TimelineTexts::tr("shared memory of a block, static"), bytes(kernel->static_shared_bytes)) << line(TimelineTexts::tr("shared memory of a block, dynamic"), bytes(kernel->dynamic_shared_bytes));
     lines << line(TimelineTexts::tr("tensor pipes active"), kernel->tensor_pipe ? shareText(*kernel->tensor_pipe) : unknownText());
+    if (kernel->tensor_pipe && kernel->node) lines << TimelineTexts::tr("that share is of all kernels of this node together, for a micro-batch, in another step");
     lines << line(TimelineTexts::tr("correlation"), QString::number(kernel->correlation));
   }
   lines << row.meaning();

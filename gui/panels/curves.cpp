@@ -162,6 +162,7 @@ class CurvesPanel final : public Panel {
       if (window > 1) line.provenance += tr(", smoothed for the eye");
       content.lines.push_back(std::move(line));
       addSkipped(*run, axis, colour, row, content);
+      if (quantity.curve == &RunSeries::step_seconds) addCounted(*run, axis, colour, row, content);
     }
     if (m_band->isChecked() && quantity.curve == &RunSeries::loss) addBand(now, axis, content);
     return content;
@@ -178,6 +179,24 @@ class CurvesPanel final : public Panel {
       steps.push_back(step);
     }
     marks.toolTip = [title = run.title(), steps = std::move(steps)](std::size_t i) { return tr("%1: step %2 was skipped").arg(title).arg(personStep(steps[i])); };
+    content.marks.push_back(std::move(marks));
+  }
+
+  /// Their time is no step's: it is in no line.
+  void addCounted(const RunView& run, CurveAxis axis, const QColor& colour, int& row, ChartContent& content) const {
+    if (run.series->counted.empty()) return;
+    ChartMarks marks{.name = tr("%1: nodes counted, time left out").arg(run.title()), .colour = colour, .row = row++};
+    std::vector<reports::CountedTime> counted;
+    for (const reports::CountedTime& step : run.series->counted) {
+      const auto x = axis == CurveAxis::Step ? std::optional(static_cast<double>(personStep(step.step))) : step.seconds;
+      if (!x) continue;
+      marks.x.push_back(*x);
+      counted.push_back(step);
+    }
+    marks.toolTip = [title = run.title(), counted = std::move(counted)](std::size_t i) {
+      return tr("%1: step %2 is left out (%3): its nodes were counted one after the other by the GPU's hardware counters")
+          .arg(title).arg(personStep(counted[i].step)).arg(counted[i].wall_seconds ? valueText(*counted[i].wall_seconds, FigureStyle::seconds) : unknownText());
+    };
     content.marks.push_back(std::move(marks));
   }
 

@@ -71,6 +71,14 @@
         <source>fp32 ± 1 standard deviation</source>
         <translation>fp32 ± انحراف معياري واحد</translation>
     </message>
+    <message>
+        <source>%1: nodes counted, time left out</source>
+        <translation>⁨%1⁩: عُدّت العقد، وتُرك الزمن</translation>
+    </message>
+    <message>
+        <source>%1: step %2 is left out (%3): its nodes were counted one after the other by the GPU&apos;s hardware counters</source>
+        <translation>⁨%1⁩: تُركت الخطوة ⁨%2⁩ (⁨%3⁩): قيست عقدها واحدة تلو الأخرى بعدّادات المعالج الرسومي</translation>
+    </message>
 </context>
 <context>
     <name>Follower</name>
@@ -816,6 +824,10 @@ Please verify the correct directory name was given.</source>
         <source>node %1</source>
         <translation>العقدة ⁨%1⁩</translation>
     </message>
+    <message>
+        <source>%1, nodes counted</source>
+        <translation>⁨%1⁩، عُدّت عقدها</translation>
+    </message>
 </context>
 <context>
     <name>TimelinePanel</name>
@@ -1093,6 +1105,14 @@ Please verify the correct directory name was given.</source>
     <message>
         <source>%1; left out, without a wall time: %2</source>
         <translation>⁨%1⁩؛ تُركت بلا زمن فعلي: ⁨%2⁩</translation>
+    </message>
+    <message>
+        <source>no step&apos;s time: its nodes were counted one after the other by the GPU&apos;s hardware counters</source>
+        <translation>ليس زمن خطوة عادية: قيست عقدها واحدة تلو الأخرى بعدّادات المعالج الرسومي</translation>
+    </message>
+    <message>
+        <source>that share is of all kernels of this node together, for a micro-batch, in another step</source>
+        <translation>هذه النسبة لجميع أنوية هذه العقدة معًا، في دفعة صغرى، من خطوة أخرى</translation>
     </message>
 </context>
 <context>

@@ -71,6 +71,14 @@
         <source>fp32 ± 1 standard deviation</source>
         <translation>fp32 ± 1 độ lệch chuẩn</translation>
     </message>
+    <message>
+        <source>%1: nodes counted, time left out</source>
+        <translation>%1: các nút được đếm, thời gian bị bỏ ra</translation>
+    </message>
+    <message>
+        <source>%1: step %2 is left out (%3): its nodes were counted one after the other by the GPU&apos;s hardware counters</source>
+        <translation>%1: bước %2 bị bỏ ra (%3): các nút của nó được đếm lần lượt bằng bộ đếm phần cứng của GPU</translation>
+    </message>
 </context>
 <context>
     <name>Follower</name>
@@ -816,6 +824,10 @@ Hãy kiểm tra lại tên thư mục.</translation>
         <source>node %1</source>
         <translation>nút %1</translation>
     </message>
+    <message>
+        <source>%1, nodes counted</source>
+        <translation>%1, các nút được đếm</translation>
+    </message>
 </context>
 <context>
     <name>TimelinePanel</name>
@@ -1093,6 +1105,14 @@ Hãy kiểm tra lại tên thư mục.</translation>
     <message>
         <source>%1; left out, without a wall time: %2</source>
         <translation>%1; bị bỏ ra vì không có thời gian thực: %2</translation>
+    </message>
+    <message>
+        <source>no step&apos;s time: its nodes were counted one after the other by the GPU&apos;s hardware counters</source>
+        <translation>không phải thời gian của một bước: các nút của nó được đếm lần lượt bằng bộ đếm phần cứng của GPU</translation>
+    </message>
+    <message>
+        <source>that share is of all kernels of this node together, for a micro-batch, in another step</source>
+        <translation>tỉ lệ đó là của tất cả kernel của nút này gộp lại, trong một micro-batch, ở một bước khác</translation>
     </message>
 </context>
 <context>

@@ -45,9 +45,7 @@ void add_steps(ModeTime& mode, const RunFileReader& reader) {
   std::vector<TimingSample> samples = reader.timing_samples(mode.run.id);
   std::erase_if(samples, [](const TimingSample& s) { return s.warm_up; });
   std::vector<StepRecord> steps = reader.steps(mode.run.id);
-  std::set<std::int64_t> counted;   // each of their nodes was waited for
-  for (const CompletenessRecord& row : reader.completeness())
-    if (const auto step = counted_step(row); step && row.run == mode.run.id) counted.insert(*step);
+  const std::set<std::int64_t> counted = counted_steps(reader.completeness(), mode.run.id);   // each of their nodes was waited for
   std::erase_if(steps, [&](const StepRecord& s) { return s.skipped || s.step == 0 || counted.contains(s.step); });
   std::vector<double> wall = known(samples, &TimingSample::wall_seconds);
   mode.step_from = StepSource::timing_phase;

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "reports/export/condition_json.h"
 #include "reports/export/documents.h"
 #include "reports/export/fields.h"
 #include "reports/export/write_window.h"
@@ -90,6 +91,9 @@ json curves_json(const CurvesSection& section) {
   json runs = each(section.runs, [](const RunCurves& r) {
     const RunSeries& s = r.series;
     json skipped = each(s.skipped, [](const SkippedStep& step) { return json{{"step", step.step}, {"seconds", number_json(step.seconds)}}; });
+    json counted = each(s.counted, [](const CountedTime& step) {
+      return json{{"step", step.step}, {"seconds", number_json(step.seconds)}, {"wall_seconds", number_json(step.wall_seconds)}};
+    });
     return json{{"run", r.run},
                 {"loss", curve_json(s.loss)},
                 {"held_out_loss", curve_json(s.held_out_loss)},
@@ -97,7 +101,8 @@ json curves_json(const CurvesSection& section) {
                 {"learning_rate", curve_json(s.learning_rate)},
                 {"step_seconds", curve_json(s.step_seconds)},
                 {"time_provenance", name(s.time)},
-                {"skipped", std::move(skipped)}};
+                {"skipped", std::move(skipped)},
+                {"counted", std::move(counted)}};
   });
   json bands = each(section.bands, [](const SeedBand& b) {
     json points = each(b.points, [](const BandPoint& p) {
@@ -220,17 +225,6 @@ json memory_json(const MemorySection& section) {
                 {"step_provenance", name(m.curve_provenance)},
                 {"step", std::move(curve)}};
   });
-}
-
-json condition_json(const GpuCondition& c) {
-  return {{"phase", c.phase},
-          {"samples", c.samples},
-          {"core_clock_mhz", figure_json(c.core_clock_mhz)},
-          {"memory_clock_mhz", figure_json(c.memory_clock_mhz)},
-          {"power_watts", figure_json(c.power_watts)},
-          {"temperature_celsius", figure_json(c.temperature_celsius)},
-          {"held_down", figure_json(c.slowed)},
-          {"why", word(c.why)}};
 }
 
 json origin_json(const OriginSection& section) {

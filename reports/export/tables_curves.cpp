@@ -73,7 +73,7 @@ std::vector<ReportTable> curve_tables() {
        "curves of every run, thinned by their least and greatest: no spike is lost",
        run_columns({{"curve", "", "", "loss, held_out_loss, loss_scale, gradient_norm, learning_rate, step_seconds"},
                     {"step", "", "counted", "iteration, from 0; of held_out_loss: steps done before it"},
-                    {"value", "", "computed", "loss, gradient_norm; loss_scale, learning_rate: in force; step_seconds: s, emulated where runs.csv says so, else measured"},
+                    {"value", "", "computed", "loss, gradient_norm; loss_scale, learning_rate: in force; step_seconds: s, emulated where runs.csv says so, else measured, without steps whose nodes were counted (completeness)"},
                     {"seconds", "s", "measured", "elapsed at the end of the step; emulated where runs.csv says so"}}),
        curves},
       {"curve_gaps.csv",

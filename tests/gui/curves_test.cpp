@@ -1,12 +1,17 @@
 // Curves as points, and the chart that draws them.
+#include <QComboBox>
 #include <QFile>
 #include <QFileInfo>
 #include <QToolTip>
 #include <cmath>
+#include <memory>
 
 #include "gui/charts/heat_map.h"
 #include "gui/charts/save_picture.h"
 #include "gui/models/curve_points.h"
+#include "gui/panels/panels.h"
+#include "reports/run_file/counter_rows.h"
+#include "reports/run_file/writer.h"
 #include "tests/gui/gui_test.h"
 
 namespace ulpscope::gui {
@@ -230,6 +235,49 @@ TEST_F(ChartTest, AHundredThousandGapsAreOneItemAndEachSaysWhatItIs) {
   const QImage picture = m_chart.grab().toImage();
   const auto colour = [&](double x) { return picture.pixelColor(static_cast<int>(m_chart.xAxis->coordToPixel(x)), m_chart.axisRect()->rect().center().y() + 7); };
   EXPECT_NE(colour(1004.5), colour(1005.5));
+}
+
+/// A step of 4 s among steps of 10 ms would make a line of all others; and its time is no step's.
+TEST_F(GuiTest, AStepWhoseNodesWereCountedIsMarkedBesideTheCurveOfStepTimes) {
+  {
+    reports::RunFileWriter writer(in("a.ulp"), {.overwrite = true});
+    reports::RunRecord run = reports::made_up("bf16", 0, 2.0).run;
+    run.id = reports::RunId{1};
+    writer.push(reports::ExperimentRecord{.name = "counted"});
+    writer.push(run);
+    for (std::int64_t i = 0; i < 30; ++i)
+      writer.push(reports::StepRecord{.run = reports::RunId{1}, .step = i, .loss = 2.0 - 0.01 * static_cast<double>(i), .wall_seconds = i == 13 ? 4.0 : 0.010 + 0.0001 * static_cast<double>(i % 7)});
+    writer.push(reports::CompletenessRecord{.run = reports::RunId{1}, .kind = "note", .subject = std::string(reports::counted_step_subject) + "13", .count = 13});
+    writer.close();
+  }
+  Session session;
+  Selection selection;
+  RunDocument* const document = session.open(path("a.ulp"));
+  ASSERT_TRUE(until([&] { return document->state() != DocumentState::Loading; }));
+  const std::unique_ptr<Panel> panel(makeCurvesPanel({session, selection}, nullptr));
+  panel->resize(1060, 700);
+  panel->setAutoFillBackground(true);
+  panel->show();
+  const QList<Chart*> charts = panel->findChildren<Chart*>();
+  ASSERT_EQ(charts.size(), 5);
+  ASSERT_TRUE(until([&] { return !charts[4]->content().lines.empty(); }));
+  const ChartContent& times = charts[4]->content();
+  ASSERT_EQ(times.lines.size(), 1u);
+  EXPECT_EQ(times.lines[0].y.size(), 29u);
+  for (const double y : times.lines[0].y) EXPECT_LT(y, 0.011) << "no point of 4 s, and no break";
+  ASSERT_EQ(times.marks.size(), 1u);
+  EXPECT_EQ(times.marks[0].name, QString("bf16 · seed 0: nodes counted, time left out"));
+  EXPECT_EQ(times.marks[0].x, (std::vector<double>{14.0})) << "as people count";
+  const QString tip = times.marks[0].toolTip(0);
+  EXPECT_TRUE(tip.contains("step 14 is left out (4 s)")) << tip.toStdString();
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(charts[i]->content().marks.empty()) << "the others have all steps";
+  EXPECT_EQ(charts[0]->content().lines[0].y.size(), 30u);
+  panel->findChildren<QComboBox*>()[1]->setCurrentIndex(1);   // against time
+  ASSERT_TRUE(until([&] { return charts[4]->content().marks.size() == 1 && charts[4]->content().marks[0].x[0] < 5.0; }));
+  EXPECT_NEAR(charts[4]->content().marks[0].x[0], 4.13, 0.01) << "it has elapsed all the same";
+  panel->findChildren<QComboBox*>()[1]->setCurrentIndex(0);
+  QTest::qWait(150);
+  keepPicture(*panel, "curves-counted");
 }
 
 class HeatMapTest : public GuiTest {

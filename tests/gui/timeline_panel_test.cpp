@@ -82,7 +82,7 @@ TEST_F(TimelineTest, ASpanIsChosenForAllPanelsAndTheOtherWayRound) {
   auto* const details = panel->findChild<QPlainTextEdit*>();
   ASSERT_TRUE(until([&] { return details->toPlainText().contains("grid: 128 × 2 × 1"); })) << details->toPlainText().toStdString();
   EXPECT_TRUE(details->toPlainText().contains("registers of a thread: 64"));
-  EXPECT_TRUE(details->toPlainText().contains("tensor pipes active: 62.5 %"));
+  EXPECT_TRUE(details->toPlainText().contains("tensor pipes active: 62.5 %\nthat share is of all kernels of this node together, for a micro-batch, in another step"));
   EXPECT_TRUE(details->toPlainText().contains("shared memory of a block, dynamic: unknown"));
   chart->showView({0.0, 2e6});
   m_selection.setStep(2);

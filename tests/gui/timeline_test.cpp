@@ -125,6 +125,19 @@ QString csvOf(const Timeline& timeline) {
   return chart.csv();
 }
 
+TEST_F(TimelineTest, AStepWhoseNodesWereCountedSaysThatItsTimeIsNone) {
+  reports::writeTraced(in("a.ulp"), reports::RunStatus::finished, {0, 3});
+  const Timeline timeline = timelineOf("a.ulp");
+  const TimelineRow& steps = timeline.rows[0];
+  const auto name = [&](std::size_t step) { return timeline.names[steps.spans.name(step)].text; };
+  EXPECT_EQ(name(0), "step 1, nodes counted");
+  EXPECT_EQ(name(1), "step 2");
+  EXPECT_EQ(name(3), "step 4, skipped, nodes counted");
+  EXPECT_TRUE(timeline.names[steps.spans.name(3)].skipped);
+  EXPECT_TRUE(spanToolTip(timeline, steps, 0).contains("no step's time: its nodes were counted one after the other"));
+  EXPECT_FALSE(spanToolTip(timeline, steps, 1).contains("counted"));
+}
+
 TEST_F(TimelineTest, StepsNodesAndKernelsAreWhereTheTraceOfAReportHasThem) {
   reports::writeTraced(in("a.ulp"));
   const Timeline timeline = timelineOf("a.ulp");

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/error.h"
+#include "reports/run_file/counter_rows.h"
 
 namespace ulpscope::reports {
 namespace {
@@ -33,7 +34,7 @@ StepRecord stepOf(std::int64_t run, std::int64_t step, double seconds) {
 
 }  // namespace
 
-void writeTraced(const std::string& path, RunStatus status) {
+void writeTraced(const std::string& path, RunStatus status, const std::vector<std::int64_t>& counted) {
   RunFileWriter writer(path, {.overwrite = true});
   writer.push(ExperimentRecord{.name = "traced", .producer_version = "0.1.0", .created = "2025-01-31T12:00:00Z"});
   RunRecord run = gpuRun("fp16", 1, 4);
@@ -58,6 +59,8 @@ void writeTraced(const std::string& path, RunStatus status) {
     kernel(step, 3, 7, "gemm", at + 4'000, 5'000);
   }
   writer.push(CompletenessRecord{.run = RunId{1}, .kind = "note", .subject = "kernel trace", .count = 8, .detail = "trace covers 2 of 4 steps; 8 launches, 8 of them answered; 8 kernels, 0 copies and sets, 0 records dropped"});
+  for (const std::int64_t step : counted)
+    writer.push(CompletenessRecord{.run = RunId{1}, .kind = "note", .subject = counted_step_subject + std::to_string(step), .count = step, .detail = "is the step whose nodes were counted"});
   writer.close();
 }
 

@@ -1,7 +1,9 @@
 // Run files with kernels that a test or the bench makes up.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "reports/run_file/writer.h"
 #include "tests/reports/made_up_runs.h"
@@ -10,7 +12,8 @@ namespace ulpscope::reports {
 
 /// Four steps of 10 ms of fp16 on a GPU; steps 2 and 3 were traced: products, a softmax and a backward product on stream 7, a copy of no
 /// known node on stream 9. Step 2's kernels begin at 25 ms, step 3's at 20 ms, before the end of the step in front of it. Step 4 is skipped.
-void writeTraced(const std::string& path, RunStatus status = RunStatus::finished);
+/// counted: steps that are marked as those whose nodes were counted.
+void writeTraced(const std::string& path, RunStatus status = RunStatus::finished, const std::vector<std::int64_t>& counted = {});
 
 struct ManyKernels {
   std::int64_t kernels = 1'000'000;

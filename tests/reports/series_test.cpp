@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "kernels/error.h"
+#include "reports/run_file/counter_rows.h"
 #include "reports/run_file/writer.h"
 #include "tests/reports/scratch.h"
 
@@ -50,6 +51,55 @@ TEST_F(Series, SpikesNaNsAndSkippedStepsOfALongRunStayWhereTheyWere) {
   EXPECT_EQ(series.held_out_loss.points.at(0).seconds, 50.0);
   for (const SeriesPoint& point : series.loss.points) EXPECT_EQ(point.seconds, 0.5 * double(point.step + 1)) << point.step;
   EXPECT_EQ(series.time, Provenance::emulated);
+}
+
+/// Its time has elapsed, but is no step's: no point, and no gap that would break the line.
+TEST_F(Series, AStepWhoseNodesWereCountedIsInNoCurveOfStepTimes) {
+  const RunRecord run{.id = RunId{1}, .mode = "fp16", .time_provenance = Provenance::measured};
+  RunFileWriter writer(in("a.ulp"), {.overwrite = true});
+  writer.push(run);
+  for (std::int64_t i = 0; i < 6; ++i) writer.push(StepRecord{.run = RunId{1}, .step = i, .loss = 2.0, .wall_seconds = i == 3 ? 4.0 : 0.5});
+  writer.push(CompletenessRecord{.run = RunId{1}, .kind = "note", .subject = std::string(counted_step_subject) + "3", .count = 3});
+  writer.push(CompletenessRecord{.run = RunId{2}, .kind = "note", .subject = std::string(counted_step_subject) + "4", .count = 4});
+  writer.close();
+  const RunSeries series = read_series(RunFileReader(in("a.ulp")), run);
+  std::vector<std::int64_t> steps;
+  for (const SeriesPoint& point : series.step_seconds.points) {
+    steps.push_back(point.step);
+    EXPECT_EQ(point.value, 0.5) << point.step;
+  }
+  EXPECT_EQ(steps, (std::vector<std::int64_t>{0, 1, 2, 4, 5})) << "the mark of another run is none of this one's";
+  EXPECT_EQ(series.step_seconds.finite, 5);
+  EXPECT_TRUE(series.step_seconds.gaps.empty());
+  EXPECT_EQ(series.counted, (std::vector<CountedTime>{{3, 5.5, 4.0}}));
+  EXPECT_TRUE(has(series.elapsed_seconds, 5, 6.5));
+  EXPECT_TRUE(has(series.loss, 3, 2.0));
+}
+
+/// Of a run that goes on the step's row may be read before the one that marks it.
+TEST_F(Series, AMarkThatComesAfterItsStepIsSeenInTime) {
+  const RunRecord run{.id = RunId{1}, .mode = "fp16", .time_provenance = Provenance::measured};
+  RunFileWriter writer(in("a.ulp"), {.overwrite = true});
+  writer.push(run);
+  const auto step = [&](std::int64_t i, double seconds) { writer.push(StepRecord{.run = RunId{1}, .step = i, .wall_seconds = seconds}); };
+  step(0, 0.5);
+  step(1, 4.0);
+  writer.flush();
+  const RunFileReader reader(in("a.ulp"));
+  SeriesBuilder builder(run);
+  EXPECT_TRUE(builder.read_on(reader));
+  EXPECT_FALSE(builder.read_on(reader)) << "nothing new";
+  EXPECT_TRUE(has(builder.series({}).step_seconds, 1, 4.0)) << "nobody has said so yet";
+  writer.push(CompletenessRecord{.run = RunId{1}, .kind = "note", .subject = std::string(counted_step_subject) + "1", .count = 1});
+  writer.flush();
+  EXPECT_TRUE(builder.read_on(reader)) << "the mark is new";
+  EXPECT_FALSE(has(builder.series({}).step_seconds, 1, 4.0));
+  step(2, 0.5);
+  writer.close();
+  builder.read_on(reader);
+  const RunSeries series = builder.series({});
+  EXPECT_EQ(series.step_seconds.points.size(), 2u);
+  EXPECT_EQ(series.counted, (std::vector<CountedTime>{{1, 4.5, 4.0}}));
 }
 
 TEST_F(Series, AShortSeriesIsKeptWhole) {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "reports/analysis/check.h"
+#include "reports/analysis/series.h"
 #include "reports/run_file/counter_rows.h"
 #include "reports/run_file/reader.h"
 #include "reports/run_file/writer.h"
@@ -91,6 +92,11 @@ TEST_F(CountedTime, TensorCoresAreCountedWithTheirShare) {
   EXPECT_EQ(reports::node_named(mode, "w.update").tensor_pipe, 0.0);
   EXPECT_DOUBLE_EQ(*mode.device->tensor_core_share.value, 1.0);
   EXPECT_EQ(mode.step.value, 1e-3) << "the counted step's second is no step's time";
+  const reports::RunSeries series = reports::read_series(reader, reader.runs().at(0));
+  ASSERT_EQ(series.step_seconds.points.size(), 1u) << "nor a point of their curve";
+  EXPECT_EQ(series.step_seconds.points[0].value, 1e-3);
+  ASSERT_EQ(series.counted.size(), 1u);
+  EXPECT_EQ(series.counted[0].step, 3);
 }
 
 TEST_F(CountedTime, PipesThatNeverWorkedAreCountedToo) {
