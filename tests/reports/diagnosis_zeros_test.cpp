@@ -196,8 +196,9 @@ TEST_F(DiagnosisZerosTest, AJumpOfTheLossThatComesBackOrThatWasSetIsNoDamage) {
     run.observe(0, {});
     run.events.push_back({.run = run.run.id, .step = 7, .kind = event_kind::divergence, .value = 9.7});
     const RunDiagnosis d = of(run);
-    EXPECT_EQ(d.outcome, how == "stays" ? Outcome::damaged : Outcome::healthy) << how << d.verdict;
-    const std::string text = what(d, Kind::unknown);
+    EXPECT_EQ(d.outcome, Outcome::healthy) << how << d.verdict;
+    EXPECT_EQ(d.verdict.starts_with("diverged: "), how == "stays") << d.verdict;
+    const std::string text = what(d, Kind::divergence);
     EXPECT_EQ(says(text, "a learning rate that is too large"), how == "stays") << text;
     EXPECT_EQ(says(text, "sets w [5] to 70000.0 in step 4"), how == "was set") << text;
     EXPECT_EQ(says(text, "came back"), how == "comes back") << text;
