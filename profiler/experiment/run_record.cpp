@@ -116,10 +116,10 @@ reports::RunRecord run_record(const Experiment& experiment, const RunInfo& run, 
   record.model_json = recorded_model(experiment);
   record.data = fmt::format("{}", fmt::join(experiment.data.paths, ", "));
   if (record.data.empty()) record.data = dataset.describe();
-  record.data_json = json_text({{"paths", experiment.data.paths},
-                                {"description", dataset.describe()},
-                                {"fingerprint", fmt::format("{:016x}", dataset.fingerprint())},
-                                {"held_out", experiment.data.held_out}});
+  json data{{"paths", experiment.data.paths}, {"description", dataset.describe()}, {"fingerprint", fmt::format("{:016x}", dataset.fingerprint())},
+            {"held_out", experiment.data.held_out}};
+  if (!experiment.data.features.empty()) data["scale"] = experiment.data.scale, data["shift"] = experiment.data.shift;
+  record.data_json = json_text(data);
   record.versions_json = json_text({{"ulpscope", program_version()},
                                     {"commit", program_commit()},
                                     {"matmul", description.matmul_library},

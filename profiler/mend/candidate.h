@@ -19,6 +19,7 @@ struct Candidate {
   std::string impossible{};   ///< why not
   std::vector<Fault> targets{};   ///< what it is for
   bool whole = false;       ///< run as far as the recording goes: a later step may refute it
+  bool regrows = false;     ///< its loss scale grows again: run until it has, if the plan goes on that long
   bool no_skips = false;    ///< a step that is skipped refutes it: nothing comes down to a scale that fits
   std::string ladder{};     ///< of those of one name only the first that helps is wanted
 };

@@ -112,7 +112,7 @@ void add_rewrites(const Ground& ground, std::vector<Candidate>& list) {
   scores.finish(1, "scale before the product: the factor after {} goes to its first operand", scores_settings, list);
   masks.finish(1, "a boolean mask: {} fills what is masked instead of adding to it", masks_settings, list);
   clamped.finish(4, "clamp {} to the largest finite number of its format: changes the result", "PyTorch: torch.clamp(x, min=-m, max=m), m = torch.finfo(x.dtype).max", list);
-  large.finish(1, "compute {} times a power of two; what reads it gives it back: exact", "PyTorch: (x * 2**-k) @ w, and * 2**k after the next linear operation", list);
+  large.finish(1, "compute {} times a power of two; what reads it gives it back: exact, but for what becomes subnormal", "PyTorch: (x * 2**-k) @ w, and * 2**k after the next linear operation", list);
 }
 
 }  // namespace ulpscope::profiler

@@ -8,6 +8,7 @@
 
 #include "engine/passes/pattern.h"
 #include "profiler/mend/candidate.h"
+#include "reports/analysis/scale_floor.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -35,9 +36,9 @@ std::optional<double> number_of(const std::string& assignment) {
   return error == std::errc() && number > 0.0 && std::isfinite(number) ? std::optional(number) : std::nullopt;
 }
 
-/// The policy with this scale to begin with; a fixed one stays fixed.
+/// The policy with this scale to begin with; a fixed one stays fixed, and none becomes that.
 scaling::Policy beginning_with(scaling::Policy policy, float scale) {
-  if (std::holds_alternative<scaling::NoScaling>(policy)) policy = scaling::PytorchScaler{};
+  if (std::holds_alternative<scaling::NoScaling>(policy)) policy = scaling::FixedScaling{};
   std::visit([scale](auto& p) {
     p.fields([scale](std::string_view key, auto& slot) {
       if constexpr (std::is_same_v<std::remove_reference_t<decltype(slot)>, float>)
@@ -136,6 +137,7 @@ class Settings {
     static const std::map<std::string, Maker, std::less<>> all{
         {"bf16", [](Settings& s, const Cause& c, const Remedy& r) { s.bf16(c, r.settings); }},
         {"scale", [](Settings& s, const Cause& c, const Remedy& r) { s.scale_remedy(c, r); }},
+        {"scale_floor", [](Settings& s, const Cause& c, const Remedy& r) { s.floor(c, r); }},
         {"scaler", [](Settings& s, const Cause& c, const Remedy& r) { s.scaler(c, r.settings); }},
         {"master_weights", [](Settings& s, const Cause& c, const Remedy& r) { s.masters(c, r); }},
         {"update_rounding", [](Settings& s, const Cause& c, const Remedy& r) { s.rounding(c, r); }},
@@ -164,6 +166,7 @@ class Settings {
         {"schedule_counts", [](Settings& s, const Cause& c, const Remedy& r) {
            s.plain(c, r, "move the schedule with applied steps only", "train.schedule_counts=applied", [](Experiment& e) { e.train.schedule_counts = engine::ScheduleCounts::applied; });
          }},
+        {"data_scale", [](Settings& s, const Cause& c, const Remedy& r) { s.data_scale(c, r); }},
         {"inject", [](Settings& s, const Cause& c, const Remedy& r) {
            s.plain(c, r, "leave the [[inject]] tables out", "without [[inject]]", [](Experiment& e) { e.train.injections.clear(); });
          }},
@@ -214,16 +217,39 @@ class Settings {
   void scale(const Cause& cause, double value, const std::string& settings) {
     if (const std::string why = no_scale_helps(); !why.empty())
       return add(cause, {.kind = "scale", .change = "another loss scale", .impossible = why});
-    const bool fixed = std::holds_alternative<scaling::FixedScaling>(ground_.experiment().train.scaler);
+    const bool fixed = !scaling::is_dynamic(ground_.experiment().train.scaler);
     if (value == first_scale(ground_.experiment()) || value > 0x1p127) return;
     Candidate c{.kind = "scale", .change = fixed ? fmt::format("a fixed loss scale of {}", value) : fmt::format("begin with a loss scale of {}", value)};
     c.ulpscope = fmt::format("{}={}{}", fixed ? "train.scaler.fixed" : "train.scaler.init", value, also_pure());
     c.settings = settings;
     c.whole = c.no_skips = fixed;
-    c.apply = [value](Experiment& e) {
-      e.train.scaler = beginning_with(e.train.scaler, static_cast<float>(value));
+    c.regrows = !fixed;
+    scaling::Policy policy = beginning_with(ground_.experiment().train.scaler, static_cast<float>(value));
+    // A start that the policy's floor does not allow comes back to the floor after the first growth.
+    if (const auto floor = reports::floor_above(policy, static_cast<float>(value))) {
+      const auto lowered = reports::lower_floor(policy, static_cast<float>(value));
+      if (!lowered) {
+        c.impossible = fmt::format("{} does not let its scale fall below {}, and has no key for that", scaling::name(policy), *floor);
+        return add(cause, std::move(c));
+      }
+      policy = lowered->policy;
+      c.change += fmt::format(", and a floor of {} instead of {}, below which {} does not let it fall", lowered->floor, *floor, scaling::name(policy));
+      c.ulpscope += ", " + lowered->keys;
+    }
+    c.apply = [policy](Experiment& e) {
+      e.train.scaler = policy;
       e.train.scale_pure = true;
     };
+    add(cause, std::move(c));
+  }
+
+  void floor(const Cause& cause, const Remedy& remedy) {
+    const auto value = number_of(remedy.ulpscope);
+    const auto lowered = value ? reports::lower_floor(ground_.experiment().train.scaler, static_cast<float>(*value)) : std::nullopt;
+    if (!lowered) return;
+    Candidate c{.kind = remedy.mend, .change = fmt::format("let the loss scale fall to {}", lowered->floor), .cost = remedy.cost, .ulpscope = lowered->keys, .settings = remedy.settings};
+    c.regrows = true;
+    c.apply = [policy = lowered->policy](Experiment& e) { e.train.scaler = policy; };
     add(cause, std::move(c));
   }
 
@@ -238,6 +264,7 @@ class Settings {
     if (const std::string why = no_scale_helps(); !why.empty())
       return add(cause, {.kind = "scaler", .change = "a dynamic loss scaler", .impossible = why});
     Candidate c{.kind = "scaler", .change = "the dynamic loss scaler with PyTorch's defaults", .cost = 1, .ulpscope = "train.scaler.policy=pytorch" + also_pure(), .settings = settings};
+    c.regrows = true;
     c.apply = [](Experiment& e) {
       e.train.scaler = scaling::PytorchScaler{};
       e.train.scale_pure = true;
@@ -268,6 +295,19 @@ class Settings {
     };
     one("stochastic", "round new weights stochastically", UpdateRounding::stochastic);
     one("kahan", "keep Kahan's compensation beside the weights", UpdateRounding::kahan);
+  }
+
+  void data_scale(const Cause& cause, const Remedy& remedy) {
+    const DataSettings& data = ground_.experiment().data;
+    const auto scale = number_of(remedy.ulpscope);
+    if (data.features.empty() || !scale || !(std::fabs(data.scale) > 0.0)) return;
+    const double shift = data.shift * (*scale / data.scale);
+    Candidate c{.kind = remedy.mend, .change = fmt::format("features times {} instead of {}: changes the training", *scale, data.scale), .cost = remedy.cost, .ulpscope = remedy.ulpscope, .settings = remedy.settings};
+    c.apply = [scale = *scale, shift](Experiment& e) {
+      e.data.scale = scale;
+      e.data.shift = shift;
+    };
+    add(cause, std::move(c));
   }
 
   void epsilon(const Cause& cause, const Remedy& remedy) {

@@ -178,15 +178,18 @@ MendResult mend(const std::string& run_file, const MendOptions& options, const s
   Session session(patient, runner, budget, say);
   const Session::Baseline baseline = session.run_baseline();
   result.interrupted = budget.interrupted();
-  if (baseline == Session::Baseline::does_not) {
-    result.notes.insert(result.notes.begin(), fmt::format("the fault did not come back: {} of {} in a run of the unchanged experiment on this machine; nothing was tried",
-                                                         session.faults().empty() ? std::string("nothing") : "not " + faults_of(*chosen).front().words(), title(*chosen)));
+  const auto did_not_come_back = [&] {
+    result.notes.insert(result.notes.begin(),
+                        fmt::format("the fault did not come back: {} of {} in a run of the unchanged experiment on this machine, {}; no change is to be judged",
+                                    session.faults().empty() ? std::string("nothing") : "not " + faults_of(*chosen).front().words(), title(*chosen), session.baseline_length()));
     return result;
-  }
+  };
+  if (baseline == Session::Baseline::does_not) return did_not_come_back();
   if (baseline == Session::Baseline::no_time && result.interrupted) return result;
-  result.run = chosen->run.id;
   result.records = session.try_changes();
   result.interrupted = budget.interrupted();
+  if (baseline == Session::Baseline::comes_back && !session.comes_back()) return did_not_come_back();
+  result.run = chosen->run.id;
   if (budget.over()) result.stopped = budget.why();
   if (result.records.empty())
     result.notes.insert(result.notes.begin(), fmt::format("{}: {}: no change that could be run is known for this", title(*chosen), words(session.faults())));

@@ -19,23 +19,22 @@ using nlohmann::json;
 using reports::MendRecord;
 using reports::MendStatus;
 
-/// Steps that are run after the one in which the last fault showed: a scaler needs some to find its scale.
-constexpr std::int64_t margin = 20;
 /// Order among the changes: before a mode of another precision.
 constexpr int keep_cost = 2;
 /// The search for nodes, which takes several runs, begins after what costs at most this: after a mode of another precision, and before
 /// what changes the results.
 constexpr int tried_before_search = 3;
+/// Runs that one takes for which everything has to be longer: the unchanged experiment and it, and about as many again as there are changes.
+constexpr double runs_of_one = 2.0, runs_of_all = 10.0;
 
-/// Steps that show every fault, as often as it was recorded; all of them where the step of one is not known.
-std::int64_t steps_to_show(const Patient& patient, std::int64_t planned) {
+/// Iteration in which every fault was seen, as often as it was recorded; nothing where the step of one is not known.
+std::optional<std::int64_t> all_shown(const Patient& patient) {
   std::int64_t last = 0;
   for (const Fault& fault : faults_of(patient.recorded)) {
-    if (!fault.step) return planned;
+    if (!fault.step) return std::nullopt;
     last = std::max(last, *fault.step);
   }
-  last = std::max(last, patient.last_shown.value_or(0));
-  return std::min(planned, last + 1 + margin);
+  return std::max(last, patient.last_shown.value_or(0));
 }
 
 /// Changes that leave the state of a step as it is: formats of what is kept, scaler, mode.
@@ -59,7 +58,7 @@ void refute_for_skips(const Trial& trial, Judgement& judgement) {
 /// What a candidate has to end. A loss scale is one for the whole model: which of its gradients overflows is not what it is about.
 std::vector<Fault> targets_of(const Candidate& candidate, const std::vector<Fault>& faults) {
   std::vector<Fault> targets = candidate.targets;
-  if (candidate.kind == "scale" || candidate.kind == "scaler")
+  if (candidate.kind == "scale" || candidate.kind == "scaler" || candidate.kind == "scale_floor")
     for (const Fault& fault : faults)
       if (fault.kind == reports::Kind::gradient_too_large_for_scale &&
           std::any_of(candidate.targets.begin(), candidate.targets.end(), [&](const Fault& f) { return f.kind == fault.kind; }))
@@ -86,7 +85,10 @@ Session::Session(const Patient& patient, Runner& runner, const Budget& budget, s
       trials_(runner, patient.recorded.run.seed, [&budget] { return budget.over(); }),
       experiment_(patient.experiment) {
   trials_.judge_beside(patient.fp32);
-  experiment_.train.steps = steps_to_show(patient, patient.experiment.train.steps);
+  const std::int64_t planned = patient.experiment.train.steps;
+  const std::optional<std::int64_t> shown = all_shown(patient);
+  shown_ = shown.value_or(planned - 1);
+  experiment_.train.steps = shown ? std::min(planned, *shown + 1 + margin) : planned;
 }
 
 void Session::tell(const std::string& what) const {
@@ -96,23 +98,49 @@ void Session::tell(const std::string& what) const {
 /// A run that would take more than half of what is left is not made longer than the others.
 std::int64_t Session::steps_of_recording() const {
   const std::int64_t all = std::max(patient_.recorded.steps, experiment_.train.steps);
-  return step_seconds_ * static_cast<double>(all) <= 0.5 * budget_.left() ? all : experiment_.train.steps;
+  return there_is_time(all, 2.0) ? all : experiment_.train.steps;
 }
 
-std::optional<Trial> Session::attempt(const std::function<void(Experiment&)>& change, bool from_checkpoint, bool whole) {
-  if (budget_.over()) return std::nullopt;
+bool Session::long_enough(const Experiment& changed, Length length, Trial& trial) {
+  const Asked asked{.first = trial.first_step, .steps = trial.first_step + trial.steps, .planned = planned_steps(), .shown = shown_,
+                    .leading = baseline_ && baseline_->scale.leading < baseline_->steps ? baseline_->scale.leading : 0};
+  const std::int64_t needed = steps_needed(trial.scale, asked);
+  if (needed > experiment_.train.steps) {
+    if (there_is_time(needed, runs_of_one)) {
+      longer_ = needed;
+      return false;
+    }
+    if (trial.scale.falling) {
+      no_time_ = fmt::format("after {} steps its loss scale was still on its way down, at {:g}, and there was no time for more", trial.steps, trial.scale.last.value_or(0.0));
+      return false;
+    }
+    trial.remark = fmt::format("{} of them after the search for its loss scale, and there was no time for more", trial.steps - trial.scale.leading);
+  }
+  if (length != Length::growth) return true;
+  const std::optional<std::int64_t> grown = steps_to_growth(changed.train.scaler, trial.scale, asked);
+  if (!grown || *grown <= experiment_.train.steps) return true;
+  const bool planned = *grown <= planned_steps();
+  if (planned && there_is_time(*grown, runs_of_all)) {
+    longer_ = *grown;
+    return false;
+  }
+  const std::int64_t interval = growth_interval(changed.train.scaler).value_or(0);
+  trial.remark = fmt::format("its loss scale first grows after {} good steps, {}: what it does then was not run", interval,
+                             planned ? "for which there was no time" : "which the plan does not come to");
+  return true;
+}
+
+std::optional<Trial> Session::attempt(const std::function<void(Experiment&)>& change, bool from_checkpoint, Length length) {
+  no_time_.clear();
+  if (budget_.over() || longer_) return std::nullopt;
   Experiment changed = experiment_;
-  if (whole) changed.train.steps = steps_of_recording();
+  if (length == Length::whole) changed.train.steps = steps_of_recording();
   if (change) change(changed);
   const engine::TrainerState* const start = from_checkpoint && patient_.checkpoint ? &*patient_.checkpoint : nullptr;
   Trial trial = trials_.run(changed, start);
-  // The scale may still be on its way down: without a step that is applied nothing shows, and the run goes on beyond what was planned.
-  const bool searching = trial.steps > 0 && trial.skipped == trial.steps && faults_of(trial.diagnosis).empty() && scaling::is_dynamic(changed.train.scaler);
-  if (searching && change && !trial.stopped && !budget_.over()) {
-    changed.train.steps += margin;
-    trial = trials_.run(changed, start);
-  }
   if (trial.stopped) return std::nullopt;
+  if (change && !long_enough(changed, length, trial)) return std::nullopt;
+  if (length == Length::whole && trial.last_step > experiment_.train.steps) trial.remark = "as far as the recording goes: a fixed scale does not come down";
   return trial;
 }
 
@@ -126,14 +154,37 @@ Session::Baseline Session::run_baseline() {
     if (!trial) return Baseline::no_time;
     step_seconds_ = (budget_.spent() - before) / static_cast<double>(std::max<std::int64_t>(trial->steps, 1));
     baseline_ = std::move(trial);
-    const std::vector<Fault> now = faults();
-    const bool any = recorded.front().kind == reports::Kind::unknown ? !now.empty() : contains(now, recorded.front());
-    if (any) break;
-    if (experiment_.train.steps == patient_.experiment.train.steps) return Baseline::does_not;
+    // What it shows is no fault yet, if the scale that is still too high has the steps skipped.
+    if (baseline_->scale.falling) {
+      if (there_is_time(experiment_.train.steps + margin, 1.0)) {
+        experiment_.train.steps += margin;
+        continue;
+      }
+      baseline_->remark = "its loss scale was still on its way down, and there was no time for more";
+    }
+    const std::vector<Fault> now = faults_of(baseline_->diagnosis);
+    comes_back_ = recorded.front().kind == reports::Kind::unknown ? !now.empty() : contains(now, recorded.front());
+    if (comes_back_) {
+      if (!found_) found_ = baseline_->diagnosis;
+      return Baseline::comes_back;
+    }
+    found_.reset();
+    if (experiment_.train.steps >= patient_.experiment.train.steps) return Baseline::does_not;
     experiment_.train.steps = patient_.experiment.train.steps;
   }
-  comes_back_ = true;
-  return Baseline::comes_back;
+}
+
+std::vector<Fault> Session::there_before() const {
+  std::vector<Fault> list = faults();
+  if (baseline_) add_faults(list, faults_of(baseline_->diagnosis));
+  return list;
+}
+
+std::string Session::baseline_length() const {
+  if (!baseline_) return "";
+  const std::int64_t leading = baseline_->scale.leading;
+  return fmt::format("over {} step{}{}", baseline_->steps, baseline_->steps == 1 ? "" : "s",
+                     leading > 0 && leading < baseline_->steps ? fmt::format(", of which the first {} only lowered the loss scale", leading) : "");
 }
 
 std::string Session::baseline_words() const {
@@ -145,8 +196,13 @@ std::string Session::how_run(const Trial& trial, std::int64_t runs) const {
   std::string text = trial.first_step > 0 ? fmt::format("from the checkpoint after step {}", trial.first_step) : "from the start";
   text += fmt::format(", step{} {} to {} of {}", trial.last_step == 1 ? "" : "s", trial.first_step + 1, trial.last_step, patient_.experiment.train.steps);
   if (trial.last_step == 1) text = fmt::format("step 1 of {}", patient_.experiment.train.steps);
-  if (trial.last_step > patient_.experiment.train.steps) text += " planned: the first ones only lowered the loss scale";
+  if (trial.last_step > patient_.experiment.train.steps) {
+    const std::int64_t leading = trial.scale.leading;
+    text += leading > 0 && leading < trial.steps ? fmt::format(" planned: the first {} only lowered the loss scale", leading)
+                                                 : " planned: as many as a change whose loss scale first had to come down";
+  }
   if (runs > 1) text += fmt::format(", {} runs", runs);
+  if (!trial.remark.empty()) text += ": " + trial.remark;
   return text;
 }
 
@@ -173,8 +229,9 @@ Tried Session::try_one(const Candidate& candidate) {
   } else {
     tell(candidate.change);
     try {
-      if (const std::optional<Trial> trial = attempt(candidate.apply, keeps_state(candidate.kind), candidate.whole)) {
-        Judgement judgement = judge(targets_of(candidate, faults()), faults(), trial->diagnosis);
+      const Length length = candidate.whole ? Length::whole : candidate.regrows ? Length::growth : Length::shared;
+      if (const std::optional<Trial> trial = attempt(candidate.apply, keeps_state(candidate.kind), length)) {
+        Judgement judgement = judge(targets_of(candidate, faults()), there_before(), trial->diagnosis);
         if (candidate.no_skips && judgement.status == MendStatus::verified && trial->skipped > 0) refute_for_skips(*trial, judgement);
         record.status = judgement.status;
         record.how_run = how_run(*trial, 1);
@@ -185,7 +242,7 @@ Tried Session::try_one(const Candidate& candidate) {
         detail["remains"] = words_of(judgement.remains);
         detail["runs"] = 1;
       } else {
-        detail["why"] = budget_.why();
+        detail["why"] = why_not_tried();
       }
     } catch (const Error& error) {   // the plan refuses it
       detail["why"] = fmt::format("it cannot be run: {}", error.what());
@@ -224,7 +281,7 @@ Tried Session::try_keeping(const Ground& ground) {
   };
   KeepFp32 kept;
   try {
-    kept = search_keep_fp32(ground, attempt_nodes, [&] { return budget_.why(); });
+    kept = search_keep_fp32(ground, attempt_nodes, [&] { return why_not_tried(); });
   } catch (const Error& error) {
     kept.why = fmt::format("it cannot be run: {}", error.what());
   }
@@ -255,7 +312,7 @@ Tried Session::try_keeping(const Ground& ground) {
   return tried;
 }
 
-std::vector<MendRecord> Session::try_changes() {
+std::vector<Tried> Session::try_all() {
   const engine::Mode& mode = engine::find_mode(experiment_.run.modes.front());
   const engine::StepPlan plan = engine::plan_step(runner_.device(), engine::build_model(experiment_.model, experiment_.train.batch, true), mode, experiment_.train);
   const Ground ground(experiment_, plan.graph, found(), patient_.around);
@@ -265,15 +322,29 @@ std::vector<MendRecord> Session::try_changes() {
   std::size_t place = 0;   // of the search in the list
   std::set<std::string> climbed;   // ladders of which one helped
   for (const Candidate& candidate : candidates(ground)) {
+    if (longer_) return tried;
     if (climbed.contains(candidate.ladder)) continue;
     if (keep && !kept && candidate.cost > tried_before_search) kept = try_keeping(ground);
     tried.push_back(try_one(candidate));
     if (tried.back().verified() && !candidate.ladder.empty()) climbed.insert(candidate.ladder);
     if (candidate.cost <= keep_cost) place = tried.size();
   }
-  if (keep && !kept) kept = try_keeping(ground);
+  if (keep && !kept && !longer_) kept = try_keeping(ground);
   if (kept) tried.insert(tried.begin() + static_cast<std::ptrdiff_t>(place), std::move(*kept));
+  if (longer_) return tried;
   if (std::optional<Tried> all = try_together(tried)) tried.insert(tried.begin(), std::move(*all));
+  return tried;
+}
+
+std::vector<MendRecord> Session::try_changes() {
+  std::vector<Tried> tried = try_all();
+  while (longer_) {
+    tell(fmt::format("everything again, over {} steps instead of {}: a loss scale takes longer", *longer_, experiment_.train.steps));
+    experiment_.train.steps = *longer_;
+    longer_.reset();
+    if (run_baseline() == Baseline::does_not) return {};
+    tried = try_all();
+  }
   std::vector<MendRecord> records;
   for (Tried& each : tried) {
     each.record.run = patient_.recorded.run.id;

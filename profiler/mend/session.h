@@ -41,21 +41,40 @@ class Session {
   Session(const Patient& patient, Runner& runner, const Budget& budget, std::function<void(const std::string&)> say);
 
   enum class Baseline { comes_back, does_not, no_time };
-  /// As far as the faulty step and a margin; all of its steps if the fault does not come back so.
+  /// As far as the faulty step and a margin; all of its steps if the fault does not come back so; further while its loss scale still falls.
   Baseline run_baseline();
 
-  /// Of the baseline, as it was run; as recorded before it was.
-  const reports::RunDiagnosis& found() const { return baseline_ ? baseline_->diagnosis : patient_.recorded; }
+  /// Of the baseline, as it was run first: over more steps a scale that falls for nothing brings faults of its own. As recorded before it was.
+  const reports::RunDiagnosis& found() const { return found_ ? *found_ : baseline_ ? baseline_->diagnosis : patient_.recorded; }
   std::vector<Fault> faults() const { return faults_of(found()); }
 
-  /// In order of cost. Without a baseline that came back none is tried.
+  /// In order of cost. Without a baseline that came back none is tried. All over the same steps: where one of them needs more, everything
+  /// is run again over more, the baseline first. None where the fault does not come back over so many: comes_back() is false then.
   std::vector<reports::MendRecord> try_changes();
+  bool comes_back() const { return comes_back_; }
+  /// "over 26 steps, of which the first 16 only lowered the loss scale".
+  std::string baseline_length() const;
   std::string baseline_words() const;
 
  private:
-  /// whole: not as far as the faults show, but as far as the recording goes, if there is time for it.
-  std::optional<Trial> attempt(const std::function<void(Experiment&)>& change, bool from_checkpoint, bool whole = false);
+  /// How a trial is run that is not as long as the others.
+  enum class Length {
+    shared,   ///< as long
+    whole,    ///< as far as the recording goes: a later step may refute it
+    growth,   ///< far enough for its loss scale to grow, and the others with it
+  };
+  /// Nothing once there is no time, or where everything has to be longer: longer_ is set then.
+  std::optional<Trial> attempt(const std::function<void(Experiment&)>& change, bool from_checkpoint, Length length = Length::shared);
+  /// Sets longer_ if the trial says nothing yet and there is time for more. False: it says nothing, and there is no time.
+  bool long_enough(const Experiment& changed, Length length, Trial& trial);
+  std::int64_t planned_steps() const { return std::max(patient_.experiment.train.steps, patient_.recorded.steps); }
+  /// Whether so many runs of so many steps fit into what is left.
+  bool there_is_time(std::int64_t steps, double runs) const { return step_seconds_ * static_cast<double>(steps) * runs <= budget_.left(); }
+  std::string why_not_tried() const { return no_time_.empty() ? budget_.why() : no_time_; }
   std::int64_t steps_of_recording() const;
+  std::vector<Tried> try_all();
+  /// Faults of the baseline, those that came with more steps among them: what is there without a change.
+  std::vector<Fault> there_before() const;
   Tried try_one(const Candidate& candidate);
   Tried try_keeping(const Ground& ground);
   /// Where no change alone mends everything: the cheapest ones that do so one by one, all at once. Nothing if that is not the case.
@@ -71,8 +90,12 @@ class Session {
   Trials trials_;
   Experiment experiment_;   ///< as long as it is run
   std::optional<Trial> baseline_;
+  std::optional<reports::RunDiagnosis> found_{};
   double step_seconds_ = 0.0;   ///< of the baseline, everything included
   bool comes_back_ = false;
+  std::int64_t shown_ = 0;      ///< iteration by which the baseline showed its faults
+  std::optional<std::int64_t> longer_{};   ///< steps over which everything has to be run again
+  std::string no_time_{};       ///< why a trial that was begun says nothing; empty: the budget, if anything
 };
 
 }  // namespace ulpscope::profiler

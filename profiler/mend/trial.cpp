@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "kernels/scaling/loss_scaler.h"
+#include "profiler/experiment/load_data.h"
 #include "profiler/experiment/observe.h"
 #include "profiler/experiment/single_run.h"
 #include "reports/analysis/statistics.h"
@@ -43,12 +45,21 @@ reports::Count peak_of(const reports::RunFileReader& file, reports::RunId run) {
   return peak;
 }
 
-void count_skips(const reports::RunFileReader& file, reports::RunId run, Trial& trial) {
-  for (const reports::StepRecord& step : file.steps(run)) {
+void count_skips(const reports::RunFileReader& file, reports::RunId run, bool dynamic, Trial& trial) {
+  const std::vector<reports::StepRecord> steps = file.steps(run);
+  for (const reports::StepRecord& step : steps) {
     if (!step.skipped) continue;
     ++trial.skipped;
     if (!trial.first_skipped) trial.first_skipped = step.step;
   }
+  if (dynamic) trial.scale = scale_course(steps, trial.diagnosis.run.status == reports::RunStatus::failed);
+}
+
+/// Null: those of the experiment that is changed.
+std::unique_ptr<engine::Dataset> other_data(const Experiment& base, const Experiment& experiment) {
+  if (experiment.data.scale == base.data.scale && experiment.data.shift == base.data.shift) return nullptr;
+  Experiment own = experiment;
+  return load_data(own);
 }
 
 }  // namespace
@@ -61,13 +72,14 @@ Trial Trials::run(const Experiment& experiment, const engine::TrainerState* star
   const engine::Model model = engine::build_model(experiment.model, experiment.train.batch, true);
   const engine::StepPlan plan = engine::plan_step(base_.device(), model, mode, experiment.train);   // throws what the model does not allow
   ++count_;
+  const std::unique_ptr<engine::Dataset> changed = other_data(base_.experiment(), experiment);
   const std::string path = folder_.file("trial.ulp");
   Trial trial;
   {
     reports::RunFileWriter writer(path, {.overwrite = true});
     Silent watcher;
     const Checkpoints checkpoints(path);
-    const RunContext context{experiment, base_.device(), base_.dataset(), writer, watcher, stop_, checkpoints};
+    const RunContext context{experiment, base_.device(), changed ? *changed : base_.dataset(), writer, watcher, stop_, checkpoints};
     RunInfo info;
     info.id = reports::RunId{1};
     info.mode = mode;
@@ -92,7 +104,7 @@ Trial Trials::run(const Experiment& experiment, const engine::TrainerState* star
   trial.step = plan.graph;
   trial.steps = trial.diagnosis.steps;
   trial.last_step = experiment.train.steps;
-  count_skips(file, reports::RunId{1}, trial);
+  count_skips(file, reports::RunId{1}, engine::scales_loss(mode, experiment.train) && scaling::is_dynamic(experiment.train.scaler), trial);
   trial.step_seconds = typical(plain_steps(file, trial, reports::RunId{1}));
   trial.time_provenance = trial.diagnosis.run.time_provenance;
   trial.peak_bytes = peak_of(file, reports::RunId{1});

@@ -8,6 +8,7 @@
 
 #include "profiler/experiment/runner.h"
 #include "profiler/experiment/temporary_folder.h"
+#include "profiler/mend/horizon.h"
 #include "reports/analysis/diagnosis/diagnosis.h"
 
 namespace ulpscope::profiler {
@@ -20,6 +21,8 @@ struct Trial {
   std::int64_t steps = 0;        ///< done
   std::int64_t last_step = 0;    ///< that it was to come to
   std::int64_t skipped = 0;      ///< of the steps done
+  ScaleCourse scale{};           ///< unless it scales no loss, or by a fixed number
+  std::string remark{};          ///< why it is as long as it is, where it is not as long as the others or as it should be
   std::optional<std::int64_t> first_skipped{};   ///< iteration
   reports::Number step_seconds{};   ///< median of the steps that nobody looked into; unknown with less than three
   reports::Provenance time_provenance = reports::Provenance::unknown;

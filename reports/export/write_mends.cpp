@@ -35,7 +35,7 @@ void trial_lines(const MendTrial& t, std::ostream& out) {
   out << '\n';
   item(out, status_text(t.record.status), t.record.change);
   item(out, "", t.why);
-  if (t.minimal) item(out, "", fmt::format("the smallest set: without {} the fault returns, and that was run", t.nodes.size() == 1 ? "it" : "any of them"));
+  if (t.minimal) item(out, "", fmt::format("{} be left out: without {} the run is not mended, and that was run", t.nodes.size() == 1 ? "it cannot" : "none can", t.nodes.size() == 1 ? "it" : "any of them"));
   for (const auto& [node, outcome] : t.without) item(out, "", fmt::format("  without {}: {}", node, outcome));
   if (!t.remains.empty()) item(out, "", fmt::format("stays: {}", fmt::join(t.remains, "; ")));
   item(out, "  cost", cost_text(t));

@@ -27,6 +27,7 @@ void activation(const Evidence& e, const Cause& cause, std::vector<Remedy>& list
                     .settings = "PyTorch: q = q * d**-0.5 before q @ k.transpose(-2, -1), or "
                                 "scaled_dot_product_attention, which never stores raw scores",
                     .mend = "scale_before_product"});
+  if (auto smaller = scale_data(e, cause)) list.push_back(std::move(*smaller));
   if (find(cause, "sudden_data") != nullptr)
     list.push_back(
         {.cost = 1,
@@ -255,9 +256,14 @@ void of_kind(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
       return;
     case Kind::unscale_overflowed:
     case Kind::scale_floor:
-      list.push_back(scale_to(e, 65536.0));
-      list.back().change += ", not one below 1; look for what drove it there";
-      list.back().settings = "PyTorch: GradScaler(init_scale=65536); DeepSpeed: \"fp16\": {\"min_loss_scale\": 1}";
+      // At a floor of 1 and more a higher start is no help: it comes down to the same floor.
+      if (const Fact* scale = find(cause, "scale"); scale == nullptr || scale->value.value_or(0.0) < 1.0) {
+        list.push_back(scale_to(e, 65536.0));
+        list.back().change += ", not one below 1; look for what drove it there";
+        list.back().settings = "PyTorch: GradScaler(init_scale=65536); DeepSpeed: \"fp16\": {\"min_loss_scale\": 1}";
+      } else if (auto lower = lower_floor_to(e, 1.0)) {
+        list.push_back(std::move(*lower));
+      }
       list.push_back(use_bf16());
       return;
     case Kind::scale_unbounded:
@@ -361,8 +367,9 @@ void add_remedies(const Evidence& evidence, const std::vector<MendRecord>& mends
 
 bool mend_tries(std::string_view kind) {
   static constexpr std::string_view kinds[] = {
-      "accumulator_fp32", "bf16", "boolean_mask", "buffers", "clamp", "clip_order", "epsilon", "inject", "keep_fp32", "lr", "master_weights",
-      "micro_batches", "moments_fp32", "norm_fp32", "policy", "rescale", "scalar_format", "scale", "scale_before_product", "scale_fixed", "scaler",
+      "accumulator_fp32", "bf16", "boolean_mask", "buffers", "clamp", "clip_order", "data_scale", "epsilon", "inject", "keep_fp32", "lr", "master_weights",
+      "micro_batches", "moments_fp32", "norm_fp32", "policy", "rescale", "scalar_format", "scale", "scale_before_product", "scale_fixed", "scale_floor",
+      "scaler",
       "schedule_counts", "sum_fp32", "unscale", "update_rounding", "weight_decay"};
   return std::find(std::begin(kinds), std::end(kinds), kind) != std::end(kinds);
 }

@@ -5,8 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
+#include "kernels/scaling/loss_scaler.h"
+#include "reports/analysis/diagnosis/normality.h"
 #include "reports/analysis/diagnosis/words.h"
+#include "reports/analysis/scale_floor.h"
 
 namespace ulpscope::reports {
 namespace {
@@ -85,14 +89,64 @@ Remedy scale_to(const Evidence& e, double scale) {
   const std::string policy = e.setting("scaler.policy");
   const bool fixed = policy == "none" || policy == "fixed";
   const bool pure = e.run().mode == "fp16_pure" && e.numeric_setting("scale_pure").value_or(0.0) == 0.0;
-  return {.cost = 0,
-          .change = fmt::format("{} a loss scale of {}{}", fixed ? "use" : "begin with", scale_amount(scale),
-                                pure ? " (fp16_pure scales its loss with train.scale_pure=true alone: set that, too)" : ""),
-          .ulpscope = fmt::format("train.scaler.{}={}", fixed ? "fixed" : "init", scale),
-          .settings = fmt::format("PyTorch: torch.amp.GradScaler(\"cuda\", init_scale={}); DeepSpeed: \"fp16\": "
-                                  "{{\"initial_scale_power\": {:g}}}",
-                                  scale, std::log2(scale)),
-          .mend = "scale"};
+  Remedy remedy{.cost = 0,
+                .change = fmt::format("{} a loss scale of {}{}", fixed ? "use" : "begin with", scale_amount(scale),
+                                      pure ? " (fp16_pure scales its loss with train.scale_pure=true alone: set that, too)" : ""),
+                .ulpscope = fmt::format("train.scaler.{}={}", fixed ? "fixed" : "init", scale),
+                .mend = "scale"};
+  std::string least;
+  // Below the floor of its policy a scale does not stay: the first overflow after a growth brings it back there.
+  if (const auto recorded = recorded_policy(e)) {
+    const auto floor = floor_above(*recorded, static_cast<float>(scale));
+    const auto lowered = lower_floor(*recorded, static_cast<float>(scale));
+    if (lowered) {
+      remedy.change += fmt::format(", and let it fall that far: a floor of {} instead of {}", scale_amount(lowered->floor), scale_amount(*floor));
+      remedy.ulpscope += ", " + lowered->keys;
+      least = fmt::format(", \"min_loss_scale\": {}", lowered->floor);
+    } else if (floor) {
+      remedy.change += fmt::format("; {} does not let it fall below {}: another policy has to", scaling::name(*recorded), scale_amount(*floor));
+    }
+  }
+  if (fixed) {
+    remedy.settings = fmt::format("DeepSpeed: \"fp16\": {{\"loss_scale\": {0}}}; PyTorch: (loss * {0}).backward(), gradients divided by it", scale);
+    return remedy;
+  }
+  remedy.settings = fmt::format("PyTorch: torch.amp.GradScaler(\"cuda\", init_scale={}); DeepSpeed: \"fp16\": {{\"initial_scale_power\": {:g}{}}}", scale,
+                                std::log2(scale), least);
+  return remedy;
+}
+
+std::optional<Remedy> lower_floor_to(const Evidence& e, double scale) {
+  const auto policy = recorded_policy(e);
+  const auto lowered = policy ? lower_floor(*policy, static_cast<float>(scale)) : std::nullopt;
+  if (!lowered) return std::nullopt;
+  return config(0, fmt::format("let the loss scale fall to {}", scale_amount(scale)), lowered->keys, fmt::format("DeepSpeed: \"fp16\": {{\"min_loss_scale\": {}}}", scale),
+                "scale_floor");
+}
+
+std::optional<Remedy> scale_data(const Evidence& e, const Cause& cause) {
+  const PlanNode* node = e.plan().node(cause.node);
+  const bool cast = node != nullptr && node->record.operation == "cast" && !node->inputs.empty() && node->inputs.front();
+  const TensorRecord* source = cast ? e.plan().tensor(e.plan().uncast(*node->inputs.front())) : nullptr;
+  const Fact* greatest = find(cause, "greatest_magnitude");
+  if (source == nullptr || source->node || source->role != TensorRole::input || greatest == nullptr || !greatest->value || !std::isfinite(*greatest->value) ||
+      !(*greatest->value > 1.0))
+    return std::nullopt;
+  const double factor = std::exp2(-std::ceil(std::log2(*greatest->value)));
+  Remedy remedy{.cost = 4,
+                .change = fmt::format("scale the data: {} times {} is at most 1 in magnitude, as far as was observed: the model sees other numbers, which changes the training",
+                                      source->name, scale_amount(factor)),
+                .settings = "PyTorch: in the data set, x * factor (torchvision.transforms.Normalize for images)"};
+  const nlohmann::json data = nlohmann::json::parse(e.run().data_json, nullptr, false);
+  const auto number = [&](const char* key) { return data.is_object() && data.contains(key) && data[key].is_number() ? std::optional(data[key].get<double>()) : std::nullopt; };
+  if (const auto scale = number("scale")) {
+    const double shift = number("shift").value_or(0.0);
+    remedy.ulpscope = fmt::format("data.scale={}", *scale * factor) + (shift != 0.0 ? fmt::format(", data.shift={}", shift * factor) : "");
+    remedy.mend = "data_scale";
+  } else {
+    remedy.change += fmt::format(" (its numbers are in the [[node]] table '{}')", source->name);
+  }
+  return remedy;
 }
 
 Remedy config(int cost, std::string change, std::string key, std::string settings, std::string mend) {

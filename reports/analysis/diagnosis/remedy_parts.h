@@ -1,6 +1,7 @@
 // What remedies are made of: changes that many causes have in common, with the keys and settings that make them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,9 +19,13 @@ const PlanNode* model_node(const PlanView& plan, std::string name);
 /// The cause's operation in fp32, with what reads it up to the next norm. Its key is empty if no operation of the model is behind it.
 Remedy keep_fp32(const Evidence& evidence, const Cause& cause, const char* change = nullptr);
 Remedy use_bf16();
-/// A scaler that moves its scale begins there; with another policy (or none) the scale is fixed.
+/// A scaler that moves its scale begins there, and may fall so far; with another policy (or none) the scale is fixed.
 Remedy scale_to(const Evidence& evidence, double scale);
+/// A floor of the policy that lets the scale come down to this one. Nothing: it lets it already, or has no such key.
+std::optional<Remedy> lower_floor_to(const Evidence& evidence, double scale);
 Remedy lower_rate(const Fact& rate);
+/// Of what comes in too large from the data: a factor for the features. Nothing: it is made by an operation.
+std::optional<Remedy> scale_data(const Evidence& evidence, const Cause& cause);
 /// Of a divisor or an argument that is zero, or negative where it must not be.
 void of_zeros(const Evidence& evidence, const Cause& cause, std::vector<Remedy>& list);   // remedy_zeros.cpp
 Remedy config(int cost, std::string change, std::string key, std::string settings, std::string mend);
