@@ -34,6 +34,27 @@ std::vector<bool> ancestors(const engine::StepPlan& plan) {
   return found;
 }
 
+bool is_gradient_node(const Node& node) { return node.phase == Phase::backward && !node.attributes.contains("recomputes"); }
+
+/// What is computed from the gradient of the loss (times the scale, where there is one).
+std::vector<bool> gradients(const Graph& graph) {
+  std::vector<bool> found(static_cast<std::size_t>(graph.value_count()), false);
+  const auto set = [&](ValueId v) { found[static_cast<std::size_t>(v.index)] = true; };
+  const auto is = [&](ValueId v) { return static_cast<bool>(found[static_cast<std::size_t>(v.index)]); };
+  const auto& nodes = graph.nodes();
+  const auto scale = std::find_if(nodes.begin(), nodes.end(), [](const Node& n) { return is_gradient_node(n) && n.op->name == "scale_loss"; });
+  const auto start = scale != nodes.end() ? scale : std::find_if(nodes.begin(), nodes.end(), is_gradient_node);
+  if (start == nodes.end()) return found;
+  for (const ValueId v : start->outputs) set(v);
+  if (scale == nodes.end())   // a loss that is a sum begins in several places, with the same 1
+    for (const ValueId v : start->inputs)
+      if (!graph.value(v).producer && graph.value(v).shape.elements() == 1) set(v);
+  for (const Node& node : nodes)
+    if (is_gradient_node(node) && std::any_of(node.inputs.begin(), node.inputs.end(), is))
+      for (const ValueId v : node.outputs) set(v);
+  return found;
+}
+
 StoredRange::Source source_of(const Value& origin) {
   if (origin.producer) return StoredRange::Source::computed;
   switch (origin.role) {
@@ -52,7 +73,7 @@ StoredRange::Source source_of(const Value& origin) {
 
 PlanFacts::PlanFacts(const engine::StepPlan& plan, const engine::Mode& mode, const engine::TrainConfig& config,
                      const Rehearsal& rehearsal)
-    : plan_(plan), mode_(mode), config_(config), rehearsal_(rehearsal), feeds_loss_(ancestors(plan)) {}
+    : plan_(plan), mode_(mode), config_(config), rehearsal_(rehearsal), feeds_loss_(ancestors(plan)), gradients_(gradients(plan.graph)) {}
 
 std::optional<std::string> PlanFacts::seen(ValueId value) const {
   for (ValueId v = value;;) {
@@ -161,11 +182,11 @@ void add_ranges(const PlanFacts& facts, const std::vector<std::string>& explaine
     if (node != nullptr) {
       r.node = node->name;
       r.operation = node->op->name;
-      const bool again = node->attributes.contains("recomputes");  // of the forward pass: no scale multiplies it
-      r.backward = (node->phase == Phase::backward && !again) || node->op->name == "scale_loss";
+      r.backward = facts.is_gradient(v) || node->op->name == "scale_loss";
+      r.beside_loss = is_gradient_node(*node) && !r.backward;
     }
     r.format = value.format;
-    r.feeds_loss = r.backward || facts.feeds_loss(v);
+    r.feeds_loss = r.backward || r.beside_loss || facts.feeds_loss(v);
     r.source = source_of(graph.value(facts.origin(v)));
     r.order = order;
     r.added = facts.is_term(v);

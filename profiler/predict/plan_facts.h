@@ -36,6 +36,8 @@ class PlanFacts {
   /// What the value is a cast or a view of, in the end.
   engine::ValueId origin(engine::ValueId value) const;
   bool feeds_loss(engine::ValueId value) const { return feeds_loss_[static_cast<std::size_t>(value.index)]; }
+  /// Whether the value is computed from the gradient of the loss: not what the backward pass makes of results of the forward pass alone.
+  bool is_gradient(engine::ValueId value) const { return gradients_[static_cast<std::size_t>(value.index)]; }
   /// Whether a softmax reads the value, through casts, views and further masks.
   bool reaches_softmax(engine::ValueId value, int depth = 6) const;
   /// Whether an addition or subtraction of the forward pass reads it, perhaps through casts and views.
@@ -48,7 +50,7 @@ class PlanFacts {
   const engine::Mode& mode_;
   const engine::TrainConfig& config_;
   const Rehearsal& rehearsal_;
-  std::vector<bool> feeds_loss_;
+  std::vector<bool> feeds_loss_, gradients_;
 };
 
 /// The names of a value and of all that PlanFacts::seen may find its numbers under: of a view there are none, and in fp32 some casts are not there.

@@ -62,7 +62,7 @@ Foreseen about(const StoredRange& r) {
   f.node = r.node;
   f.order = r.order;
   f.operation = r.operation;
-  f.phase = r.backward ? "backward" : "forward";
+  f.phase = r.backward || r.beside_loss ? "backward" : "forward";
   f.tensor = r.tensor;
   f.format = name(r.format);
   f.constant = r.source == StoredRange::Source::constant;
@@ -279,7 +279,7 @@ void backward_faults(const PredictionInput& input, const ModePrediction& p, std:
 
 void room(const PredictionInput& input, ModePrediction& p) {
   for (const StoredRange& r : input.ranges) {
-    if (r.backward || r.explained || r.greatest <= 0.0 || r.source == StoredRange::Source::constant) continue;
+    if (r.backward || r.beside_loss || r.explained || r.greatest <= 0.0 || r.source == StoredRange::Source::constant) continue;
     const double bits = std::log2(limit(r.format) / r.greatest);
     if (p.room_forward && bits >= *p.room_forward) continue;
     p.room_forward = bits;

@@ -39,6 +39,7 @@ struct StoredRange {
   std::string operation{};
   Format format = Format::fp16;
   bool backward = false;   ///< multiplied by the loss scale, where there is one
+  bool beside_loss = false;  ///< the backward pass makes it, of results of the forward pass alone: no scale multiplies it
   bool feeds_loss = true;  ///< forward: the loss is computed from it
   enum class Source : std::uint8_t {
     computed,

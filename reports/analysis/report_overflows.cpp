@@ -4,6 +4,7 @@
 #include <map>
 
 #include "reports/analysis/diagnosis/plan_view.h"
+#include "reports/analysis/diagnosis/remedy_trials.h"
 
 namespace ulpscope::reports {
 namespace {
@@ -91,9 +92,8 @@ OverflowCause told(std::size_t index, const ReportRun& run, const std::vector<Me
   OverflowCause result{.run = index, .cause = cause};
   int best = 3;
   for (const Remedy& remedy : cause.remedies) {
-    MendStatus status = MendStatus::not_tried;
-    for (const MendRecord& mend : mends)
-      if (mend.run == run.run.id && !remedy.mend.empty() && mend.kind == remedy.mend) status = mend.status;
+    const MendRecord* const trial = trial_for(remedy, cause, run.run.id, mends);
+    const MendStatus status = trial != nullptr ? trial->status : MendStatus::not_tried;
     if (stamp_rank(status) >= best) continue;
     best = stamp_rank(status);
     result.stamp = status == MendStatus::not_tried ? "not tried" : name(status);

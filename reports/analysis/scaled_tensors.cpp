@@ -1,48 +1,12 @@
 #include "reports/analysis/scaled_tensors.h"
 
-#include <algorithm>
-#include <set>
-
 namespace ulpscope::reports {
-namespace {
-
-bool is_gradient_node(const PlanNode& node) { return node.record.phase == Phase::backward && !node.attributes.contains("recomputes"); }
-
-/// The derivative of the scaled loss, or else of the loss.
-const PlanNode* start_of(const PlanView& plan) {
-  const PlanNode* first = nullptr;
-  for (const PlanNode& node : plan.nodes()) {
-    if (!is_gradient_node(node)) continue;
-    if (node.record.operation == "scale_loss") return &node;
-    if (first == nullptr) first = &node;
-  }
-  return first;
-}
-
-}  // namespace
 
 std::vector<ScaledTensor> scaled_tensors(const PlanView& plan) {
   std::vector<ScaledTensor> list;
-  std::set<TensorId> scaled;
-  const PlanNode* start = start_of(plan);
-  // A loss that is a sum has several operations that begin: they read the same 1, which no operation makes.
-  if (start != nullptr && start->record.operation != "scale_loss")
-    for (const auto& input : start->inputs) {
-      const TensorRecord* record = input ? plan.tensor(*input) : nullptr;
-      if (record != nullptr && !record->node && record->shape.empty()) scaled.insert(*input);
-    }
-  for (const PlanNode& node : plan.nodes()) {
-    if (!is_gradient_node(node)) continue;
-    const bool follows = std::any_of(node.inputs.begin(), node.inputs.end(), [&](const auto& input) { return input && scaled.contains(*input); });
-    if (&node != start && !follows) continue;
-    // Non-standard: unscaled where it is stored.
-    if (node.attributes.value("early_unscale", false)) continue;
-    for (const TensorId id : node.outputs) {
-      if (!is_float(plan.format(id))) continue;
-      scaled.insert(id);
-      list.push_back({id, &node, plan.format(id)});
-    }
-  }
+  for (const PlanNode& node : plan.nodes())
+    for (const TensorId id : node.outputs)
+      if (plan.carries_scale(id)) list.push_back({id, &node, plan.format(id)});
   return list;
 }
 

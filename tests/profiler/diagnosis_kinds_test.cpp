@@ -63,6 +63,60 @@ TEST_F(DiagnosisKinds, ConvolutionsOverflow) {
   }
 }
 
+/// y / z has the derivative -(y / z) / z, whatever the loss scale: 3000 / 0.0625 = 48000 fits, 48000 / 0.0625 = 768000 does not; with 0.25 both do.
+TEST_F(DiagnosisKinds, SlopesThatNoLossScaleMultiplies) {
+  for (const auto& [divisor, bad] : {std::pair{0.0625, true}, std::pair{0.25, false}}) {
+    const Settings settings = graph("fp16", fmt::format("{{name = \"x\", op = \"constant\", shape = [1, 1], init = 1.0}}, {{name = \"a\", op = \"parameter\", shape = [1, 1], init = 3000.0}},\n"
+                                                        "{{name = \"b\", op = \"parameter\", shape = [1, 1], init = {}}}, {{name = \"k\", op = \"constant\", shape = [1], init = 1e-4}},\n"
+                                                        "{{name = \"y\", op = \"linear\", inputs = [\"x\", \"a\"]}}, {{name = \"z\", op = \"linear\", inputs = [\"x\", \"b\"]}},\n"
+                                                        "{{name = \"q\", op = \"div\", inputs = [\"y\", \"z\"]}}, {{name = \"p\", op = \"mul\", inputs = [\"q\", \"k\"]}},\n"
+                                                        "{{name = \"loss\", op = \"mean\", inputs = \"p\"}}", divisor),
+                                    "observe = {every = 1}", "optimizer = \"sgd\", momentum = 0.0, clip = 0.0, lr = 0.0, scaler = {init = 256}");
+    const RunDiagnosis d = of(settings);
+    const Cause* const c = find(d, Kind::activation_too_large, "q.db.ratio");
+    ASSERT_EQ(c != nullptr, bad) << d.verdict;
+    EXPECT_EQ(d.outcome, bad ? Outcome::fatal : Outcome::healthy) << d.verdict;
+    const reports::Prediction before = predict(settings, "fp16", std::nullopt);
+    const auto here = std::find_if(before.modes.begin(), before.modes.end(), [](const auto& m) { return m.mode == "fp16"; });
+    ASSERT_NE(here, before.modes.end());
+    const auto f = std::find_if(here->foreseen.begin(), here->foreseen.end(), [](const auto& foreseen) { return foreseen.tensor == "q.db.ratio"; });
+    EXPECT_EQ(f != here->foreseen.end() && f->overflow, bad) << here->verdict;
+    if (!bad) continue;
+    EXPECT_EQ(c->gravity, reports::Gravity::fatal);
+    EXPECT_EQ(c->phase, "backward");
+    EXPECT_EQ(value(*c, "greatest_magnitude"), 768000.0) << c->what;
+    EXPECT_THAT(c->what, HasSubstr("The loss scale has no part in it"));
+    for (const reports::Remedy& remedy : c->remedies) EXPECT_NE(remedy.mend, "scale") << remedy.change;
+    EXPECT_EQ(find(d, Kind::gradient_too_large_for_scale, "q.db.ratio"), nullptr);
+    ASSERT_FALSE(d.reasons.empty());
+    EXPECT_THAT(d.reasons.front(), HasSubstr("q.db.ratio is not finite at any scale"));
+    EXPECT_EQ(f->kind, "activation_too_large");
+    EXPECT_EQ(f->phase, "backward");
+    EXPECT_EQ(f->gravity, reports::Gravity::fatal) << f->what;
+  }
+}
+
+/// (1e20)^2 = 1e40 is more than fp32 holds: to compute the norm in fp32 is what was done.
+TEST_F(DiagnosisKinds, NormsThatFp32DoesNotHoldAreNotMendedByFp32) {
+  const RunDiagnosis d = of(graph("fp32", "{name = \"w\", op = \"parameter\", init = 0.0}, {name = \"b\", op = \"constant\", init = 1e20}, {name = \"loss\", op = \"mul\", inputs = [\"w\", \"b\"]}",
+                                  "observe = {every = 1}", "lr = 0.0, clip = 1.0"));
+  const Cause* const c = find(d, Kind::clip_overflowed, "global_norm");
+  ASSERT_NE(c, nullptr) << d.verdict;
+  ASSERT_EQ(c->remedies.size(), 1u);
+  EXPECT_EQ(c->remedies[0].mend, "clip_value");
+  EXPECT_TRUE(c->remedies[0].ulpscope.empty());
+}
+
+/// p = e / t with e = 1 and t = 60000 has the slope p / t = 2.8e-10 beside 1: half of the slopes are 0 in fp16, at every loss scale.
+TEST_F(DiagnosisKinds, SlopesThatVanishAtEveryLossScale) {
+  for (const int scale : {1, 32768}) {
+    const RunDiagnosis d = of(graph("fp16_pure", "{name = \"e\", op = \"parameter\", init = [1.0, 1.0]}, {name = \"t\", op = \"parameter\", init = [60000.0, 1.0]},\n"
+                                                 "{name = \"p\", op = \"div\", inputs = [\"e\", \"t\"]}, {name = \"loss\", op = \"sum\", inputs = \"p\"}",
+                                    "observe = {every = 1}", fmt::format("scale_pure = true, lr = 0.0, clip = 0.0, scaler = {{fixed = {}}}", scale)));
+    for (const Cause& c : d.causes) EXPECT_FALSE(c.kind == Kind::gradient_below_range && c.tensor == "p.db.ratio") << c.what;
+  }
+}
+
 /// (1 - 0.99) x 1e-3^2 = 1e-8 is 0 in fp16, and 1e-7 is 1.192e-7 there: an update of 1e-3 / 1.192e-7 learning rates.
 TEST_F(DiagnosisKinds, SecondMomentsThatVanishBesideAnEpsilonThatDoesNot) {
   for (const auto& [slope, lost] : {std::pair{1e-3, true}, std::pair{2e-2, false}}) {

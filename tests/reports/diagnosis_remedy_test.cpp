@@ -1,7 +1,9 @@
 // What is said of changes that were not run, and why.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "reports/analysis/diagnosis/remedy.h"
+#include "reports/analysis/diagnosis/remedy_trials.h"
 #include "tests/reports/forged_run.h"
 #include "tests/reports/scratch.h"
 
@@ -38,6 +40,31 @@ TEST_F(DiagnosisRemedyTest, WhatWasNotTriedSaysWhy) {
   EXPECT_EQ(status("data", {record("bf16", MendStatus::refuted, "")}, true), cannot_be_tried);
   EXPECT_TRUE(mend_tries("keep_fp32"));
   for (const char* kind : {"", "data", "restart", "reset_buffers", "device", "observe", "cast_cache"}) EXPECT_FALSE(mend_tries(kind)) << kind;
+}
+
+TEST(RemedyTrials, StandForTheNumberAndTheCauseTheyWereMadeFor) {
+  const auto record = [](const char* change, const char* settings, MendStatus status, const char* target) {
+    return MendRecord{.run = RunId{1}, .kind = "scale", .change = change, .settings_json = fmt::format(R"({{"ulpscope": "{}"}})", settings), .status = status,
+                      .detail_json = fmt::format(R"({{"targets": ["{}"]}})", target)};
+  };
+  const std::vector<MendRecord> mends{record("a", "train.scaler.init=0.5", MendStatus::verified, "gradient_too_large_for_scale at p.cast"),
+                                      record("b", "train.scaler.init=65536", MendStatus::refuted, "scale_floor")};
+  Cause gradient, floor;
+  gradient.kind = Kind::gradient_too_large_for_scale;
+  gradient.node = "p.cast.fp16";
+  floor.kind = Kind::scale_floor;
+  const auto change = [&](const std::string& settings, const Cause& cause) {
+    const MendRecord* trial = trial_for({.ulpscope = settings, .mend = "scale"}, cause, RunId{1}, mends);
+    return trial == nullptr ? std::string("none") : trial->change;
+  };
+  EXPECT_EQ(change("train.scaler.init=0.5", gradient), "a");
+  EXPECT_EQ(change("train.scaler.init=0.5, train.scaler.min=0.5", floor), "a") << "the number decides, whoever asks";
+  EXPECT_EQ(change("train.scaler.init=65536", gradient), "b");
+  EXPECT_EQ(change("train.scaler.init=8", gradient), "none") << "what was tried with other numbers says nothing of this one";
+  EXPECT_EQ(change("", gradient), "a") << "made for this cause";
+  EXPECT_EQ(change("", floor), "b");
+  EXPECT_EQ(trial_for({.ulpscope = "", .mend = "scale"}, floor, RunId{2}, mends), nullptr) << "of another run";
+  EXPECT_EQ(trial_for({.ulpscope = "", .mend = "bf16"}, floor, RunId{1}, mends), nullptr);
 }
 
 }  // namespace

@@ -253,6 +253,24 @@ TEST_F(DiagnosisStepsTest, WhatFp32SharesIsNoMatterOfPrecision) {
   }
   const Diagnosis d = diagnose(forge(in("a.ulp"), {&fp32, &fp16}));
   EXPECT_NE(d.runs.at(1).verdict.find("fp32 in this file has the same fault"), std::string::npos) << d.runs[1].verdict;
+  const Diagnosis alone = diagnose(RunFileReader(in("a.ulp")), {.mode = "fp16"});
+  ASSERT_EQ(alone.runs.size(), 1u);
+  EXPECT_EQ(alone.runs[0].verdict, d.runs[1].verdict) << "it is so, whichever mode was asked for";
+}
+
+TEST_F(DiagnosisStepsTest, WhatFp32DoesNotComeThroughEitherIsOfferedALowerRate) {
+  ForgedRun fp32("fp32", 1), fp16("fp16", 2);
+  for (ForgedRun* run : {&fp32, &fp16}) {
+    run->small_model(run->run.mode);
+    const Number scale = run == &fp16 ? Number(65536.0) : std::nullopt;
+    run->step(1.0, false, scale);
+    for (int i = 0; i < 3; ++i) run->step(nan_number, run == &fp16, scale);
+  }
+  fp16.observe(1, {{"y", {.greatest = 1e6, .overflowed = 4}}, {"loss", {.elements = 1, .nan = 1}}}, "replay");
+  const Diagnosis d = diagnose(forge(in("a.ulp"), {&fp32, &fp16}), {.mode = "fp16"});
+  EXPECT_NE(d.runs.at(0).verdict.find("fp32 in this file does not come through either"), std::string::npos) << d.runs[0].verdict;
+  const auto& remedies = d.runs[0].causes.at(0).remedies;
+  EXPECT_EQ(std::count_if(remedies.begin(), remedies.end(), [](const Remedy& r) { return r.mend == "lr"; }), 1);
 }
 
 TEST_F(DiagnosisStepsTest, ParametersThatLackAGradientInOneModeAlone) {

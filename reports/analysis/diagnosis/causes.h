@@ -24,6 +24,10 @@ struct Suspect {
   const Stat* input(std::size_t i) const;
   Format output_format() const { return evidence.plan().format(root.tensor); }
   std::string title() const { return evidence.plan().title(root.tensor); }
+  /// What is not finite is a gradient times the loss scale, and not what the backward pass computes of the forward pass alone.
+  bool carries_scale() const {
+    return root.node != nullptr && node().record.phase == Phase::backward && (node().outputs.empty() || evidence.plan().carries_scale(root.tensor));
+  }
 };
 
 enum class Known : std::uint8_t {

@@ -146,11 +146,12 @@ bool drowns(const PlanView& plan, const ObservedStep& step, TensorId tensor, For
   return any;
 }
 
-/// Results of which half and more vanished, and nothing that is large beside it is left.
-void forward_results(const Evidence& e, const ObservedStep& step, const PlanNode& node, std::vector<Cause>& causes) {
-  if (node.record.phase != Phase::forward || node.record.operation == "scale_loss") return;
+/// Results that the loss scale does not multiply (those of the forward pass, and what the backward pass computes of them alone) of which half
+/// and more vanished, and nothing that is large beside it is left.
+void unscaled_results(const Evidence& e, const ObservedStep& step, const PlanNode& node, std::vector<Cause>& causes) {
+  if (node.record.phase == Phase::update || node.record.operation == "scale_loss" || node.attributes.contains("recomputes")) return;
   for (const TensorId id : node.outputs) {
-    const Stat* stat = step.stat(id);
+    const Stat* stat = e.plan().carries_scale(id) ? nullptr : step.stat(id);
     const Format format = e.plan().format(id);
     const TensorRecord* record = e.plan().tensor(id);
     if (stat == nullptr || record == nullptr || record->role == TensorRole::weight || !is_16bit(format)) continue;
@@ -161,9 +162,9 @@ void forward_results(const Evidence& e, const ObservedStep& step, const PlanNode
     cause.tensor = e.plan().title(id);
     const std::int64_t was = stat->elements - stat->zero;
     cause.what = fmt::format(
-        "{} ({}, forward): {} of its results ({} of {} that are not 0) were rounded to zero in {}: {} is the end of its "
+        "{} ({}, {}): {} of its results ({} of {} that are not 0) were rounded to zero in {}: {} is the end of its "
         "range, their rms is {}",
-        node.record.name, node.record.operation, percent(share_flushed(*stat)), stat->flushed, was, name(format),
+        node.record.name, node.record.operation, name(node.record.phase), percent(share_flushed(*stat)), stat->flushed, was, name(format),
         amount(info(format).flush_threshold), amount(stat->rms.value_or(stat->greatest)));
     cause.what += drowned ? "; what they are added to is far larger" : ". What follows computes with zeros in their place";
     if (drowned) cause.gravity = Gravity::note;
@@ -237,7 +238,7 @@ void silent_flushed_causes(const Evidence& evidence, std::vector<Cause>& causes)
   for (const ObservedStep& step : evidence.observed())
     for (const PlanNode& node : evidence.plan().nodes()) {
       inner_addends(step, node, causes);
-      forward_results(evidence, step, node, causes);
+      unscaled_results(evidence, step, node, causes);
       weight_copies(evidence, step, node, causes);
       running_variance(evidence, step, node, causes);
     }

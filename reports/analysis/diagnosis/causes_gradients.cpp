@@ -38,9 +38,8 @@ Flushed find_flushed(const Evidence& e) {
     std::int64_t tensors = 0;
     Flushed here{.step = &step};
     for (const PlanNode& node : e.plan().nodes()) {
-      if (node.record.phase != Phase::backward) continue;
       for (const TensorId id : node.outputs) {
-        const Stat* stat = step.stat(id);
+        const Stat* stat = e.plan().carries_scale(id) ? step.stat(id) : nullptr;
         if (stat == nullptr || stat->flushed == 0 || share_of(*stat) < much_flushed) continue;
         if (stat->rms && *stat->rms > near_least * info(e.plan().format(id)).min_normal) continue;
         ++tensors;
@@ -70,8 +69,8 @@ struct Scaled {
 Scaled greatest_scaled(const Evidence& e, const ObservedStep& step) {
   Scaled nearest;
   for (const PlanNode& node : e.plan().nodes())
-    if (node.record.phase == Phase::backward)
-      for (const TensorId id : node.outputs)
+    for (const TensorId id : node.outputs)
+      if (e.plan().carries_scale(id))
         if (const Stat* stat = step.stat(id); stat != nullptr) {
           const Format format = e.plan().format(id);
           if (stat->greatest / limit(format) > nearest.greatest / limit(nearest.format)) nearest = {stat->greatest, format};

@@ -95,6 +95,9 @@ void forward(const Suspect& s, Cause& cause) {
   if (node.record.operation == "add" && s.input(0) != nullptr && s.input(1) != nullptr)
     cause.what += fmt::format("; operands of {} and {} in magnitude: each fits, their sum does not", amount(s.input(0)->greatest),
                               amount(s.input(1)->greatest));
+  const auto scaled = [&](const auto& input) { return input && plan.carries_scale(*input); };
+  if (node.record.phase == Phase::backward && std::none_of(node.inputs.begin(), node.inputs.end(), scaled))
+    cause.what += "; a gradient is multiplied by it, and it is computed from results of the forward pass alone";
   if (s.evidence.scales()) cause.what += ". The loss scale has no part in it: lowering it cannot help";
   tell_average(s, cause);
   add_sudden_data(s, cause);
@@ -229,7 +232,7 @@ Known range_cause(const Suspect& s, Cause& cause) {
   if (s.root.how == Root::How::arithmetic && (s.root.stat->nan > 0 || !s.root.inputs_known)) return Known::no;
   if (s.node().record.phase == Phase::update) return Known::no;
   if (s.root.how == Root::How::arithmetic && !can_leave_fp32(s)) return Known::no;
-  (s.node().record.phase == Phase::forward ? forward : backward)(s, cause);
+  (s.carries_scale() ? backward : forward)(s, cause);
   return Known::yes;
 }
 

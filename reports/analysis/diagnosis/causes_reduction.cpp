@@ -62,7 +62,7 @@ Known divisor(const Suspect& s, Cause& cause, std::int64_t n, Format format) {
 
 /// A scaled gradient, summed in fp32, that does not fit when it is stored: a lower scale mends it (one below 1, too), whatever the length of the sum.
 bool too_large_for_scale(const Suspect& s) {
-  return s.node().record.phase == Phase::backward && s.evidence.scales() && s.root.how == Root::How::rounding && s.root.stat != nullptr;
+  return s.carries_scale() && s.evidence.scales() && s.root.how == Root::How::rounding && s.root.stat != nullptr;
 }
 
 }  // namespace

@@ -39,12 +39,13 @@ bool consequence(const Cause& cause, const std::vector<Cause>& causes) {
 }
 
 /// What follows from an earlier fault of the same step is left out: the backward pass of a loss that is not finite, and
-/// all but the first of the backward pass (one scale is behind them all).
-bool follows(const Root& root, bool forward_reached, bool backward_seen) {
+/// all but the first of its gradients (one scale is behind them all).
+bool follows(const Suspect& s, bool forward_reached, bool backward_seen) {
+  const Root& root = s.root;
   if (root.node == nullptr) return false;
   const bool own_matter = root.node->record.operation == "global_norm" && root.how == Root::How::inner;
   if (root.node->record.phase == Phase::forward || own_matter) return false;
-  return forward_reached || backward_seen;
+  return forward_reached || (backward_seen && s.carries_scale());
 }
 
 constexpr int way_back = 4;  ///< operations between what swallowed an infinity and the next fault
@@ -122,15 +123,15 @@ void causes_of_step(const Evidence& e, const StepStory& story, const ObservedSte
   std::vector<Swallowed> swallowed;
   for (const Root& root : find_roots(e, step)) {
     if (told >= most_roots) break;
-    const bool follow_up = follows(root, forward_reached, backward_seen);
     const Chain chain = follow(e, step, root);
+    const Suspect suspect{e, step, root, chain, story};
+    const bool follow_up = follows(suspect, forward_reached, backward_seen);
     const bool forward = root.node == nullptr || root.node->record.phase == Phase::forward;
     if (forward && (chain.loss || chain.gradient)) forward_reached = true;
     if (follow_up) continue;
-    const Suspect suspect{e, step, root, chain, story};
     std::optional<Cause> cause = cause_of(suspect);
     if (!cause) continue;
-    if (!forward && chain.gradient) backward_seen = true;
+    if (suspect.carries_scale() && chain.gradient) backward_seen = true;
     cause->gravity = grade(suspect, *cause);
     if (cause->reaches.empty() && !cause->chain.empty())
       cause->reaches = fmt::format("no further than {}", cause->chain.back());
@@ -311,6 +312,18 @@ std::vector<RunRecord> runs_to_look_at(const RunFileReader& reader, const Diagno
       options.seed ? fmt::format(" with seed {}", *options.seed) : "", fmt::join(there, ", ")));
 }
 
+/// The run in fp32 of the same seed, or else the first.
+const RunDiagnosis* fp32_beside(const RunRecord& run, const std::vector<RunDiagnosis>& asked, const std::vector<RunDiagnosis>& others) {
+  const RunDiagnosis* first = nullptr;
+  for (const std::vector<RunDiagnosis>* list : {&asked, &others})
+    for (const RunDiagnosis& candidate : *list) {
+      if (candidate.run.mode != "fp32") continue;
+      if (candidate.run.seed == run.seed) return &candidate;
+      if (first == nullptr) first = &candidate;
+    }
+  return first;
+}
+
 }  // namespace
 
 Diagnosis diagnose(const RunFileReader& reader, const DiagnoseOptions& options) {
@@ -347,7 +360,15 @@ Diagnosis diagnose(const RunFileReader& reader, const DiagnoseOptions& options) 
                                                   steps.empty() ? "none" : fmt::format("{}", fmt::join(steps, ", "))));
     }
   }
-  share_with_fp32(result);
+  std::vector<RunDiagnosis> beside;   // fp32, though another mode was asked for
+  for (const auto& evidence : all)
+    if (!chosen(evidence->run(), options)) beside.push_back(diagnose_run(*evidence, mends));
+  for (RunDiagnosis& run : result.runs) {
+    const RunDiagnosis* twin = fp32_beside(run.run, result.runs, beside);
+    if (run.run.mode == "fp32" || twin == nullptr || !share_with_fp32(*twin, run)) continue;
+    for (const auto& evidence : all)
+      if (evidence->run().id == run.run.id) offer_lower_rate(*evidence, mends, run.causes.front());
+  }
   return result;
 }
 

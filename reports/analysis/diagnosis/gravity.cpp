@@ -56,7 +56,7 @@ Gravity grade(const Suspect& s, const Cause& cause) {
   if (!s.chain.loss && !s.chain.gradient && !s.chain.weights)
     return s.chain.buffers || s.chain.zeroed_in != nullptr ? Gravity::damage : Gravity::contained;
   if (s.root.node != nullptr &&
-      (s.node().record.phase == Phase::backward || cause.kind == Kind::gradient_too_large_for_scale))
+      (s.carries_scale() || cause.kind == Kind::gradient_too_large_for_scale))
     return of_gradient(s);
   return over_or_fatal(s);
 }

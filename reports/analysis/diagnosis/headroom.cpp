@@ -54,7 +54,7 @@ std::map<std::string, Layer> layers_of(const Evidence& e, const ObservedStep& st
       }
       lower(backward ? layer.backward : layer.forward, bits);
       if (stat->nan + stat->infinite() > 0) (backward ? layer.bad_backward : layer.bad_forward) = true;
-      if (!backward) continue;
+      if (!e.plan().carries_scale(id)) continue;
       layer.flushed += stat->flushed;
       layer.not_zero += stat->elements - stat->zero - stat->nan - stat->infinite();
     }

@@ -70,7 +70,7 @@ void find_gradient(const Evidence& evidence, StepStory& story) {
     const double scale = evidence.scale(step.step);
     if (!(scale > 0.0) || !std::isfinite(scale)) continue;
     for (const PlanNode& node : evidence.plan().nodes()) {
-      if (node.record.phase != Phase::backward) continue;
+      if (std::none_of(node.outputs.begin(), node.outputs.end(), [&](TensorId id) { return evidence.plan().carries_scale(id); })) continue;
       for (const TensorId id : node.outputs) {
         const Stat* stat = step.stat(id);
         const double edge = limit(evidence.plan().format(id));
@@ -104,6 +104,36 @@ std::string later_due_words(const StepStory& story) {
   if (*story.due_later > 0) return fmt::format("{}{} due, {}: {}", story.gradient_known ? "" : "at least ", *story.due_later, gradient, grows);
   return fmt::format("none due, {}: {}, to {} at most, at which that is {:.3g} of the limit {}", gradient, grows, scale_amount(*story.due_scale),
                      *story.greatest_gradient * *story.due_scale / *story.gradient_limit, amount(*story.gradient_limit));
+}
+
+/// What the backward pass computes of results of the forward pass alone, is not finite, and reaches a gradient that is not finite either.
+const PlanNode* beyond_scales(const PlanView& plan, const ObservedStep& step) {
+  const auto bad = [&](TensorId id) { return step.stat(id) != nullptr && step.stat(id)->bad() > 0; };
+  const auto reaches = [&](TensorId id) {
+    return std::any_of(plan.readers(id).begin(), plan.readers(id).end(), [&](std::size_t reader) {
+      const std::vector<TensorId>& outputs = plan.nodes()[reader].outputs;
+      return std::any_of(outputs.begin(), outputs.end(), [&](TensorId output) { return plan.carries_scale(output) && bad(output); });
+    });
+  };
+  for (const PlanNode& node : plan.nodes())
+    for (const TensorId id : node.outputs)
+      if (node.record.phase == Phase::backward && !plan.carries_scale(id) && bad(id) && reaches(id)) return &node;
+  return nullptr;
+}
+
+/// In all steps that were skipped before the first that was applied, as far as they were observed.
+void find_unscaled(const Evidence& evidence, StepStory& story) {
+  const PlanNode* first = nullptr;
+  std::int64_t place = 0;
+  for (const StepRecord& record : evidence.steps()) {
+    if (place++ == story.leading) break;
+    const ObservedStep* step = evidence.observed_step(record.step);
+    if (step == nullptr) continue;
+    const PlanNode* node = beyond_scales(evidence.plan(), *step);
+    if (node == nullptr) return;
+    if (first == nullptr) first = node;
+  }
+  if (first != nullptr) story.unscaled = first->record.name;
 }
 
 std::string settled(const StepStory& story) {
@@ -162,12 +192,15 @@ LaterSkips later_skips(const scaling::Policy& policy, double greatest_gradient, 
 StepStory tell_steps(const Evidence& evidence) {
   StepStory story;
   count(evidence, story);
-  if (evidence.scales()) find_gradient(evidence, story);
+  if (evidence.scales()) {
+    find_gradient(evidence, story);
+    find_unscaled(evidence, story);
+  }
   if (const auto policy = recorded_policy(evidence)) {
     story.policy = *policy;
     story.policy_known = true;
     story.interval = evidence.numeric_setting("scaler.interval");
-    if (story.greatest_gradient) story.due = due_skips(*policy, *story.greatest_gradient, *story.gradient_limit);
+    if (story.greatest_gradient && story.unscaled.empty()) story.due = due_skips(*policy, *story.greatest_gradient, *story.gradient_limit);
   }
   if (story.policy_known && story.greatest_gradient && scaling::is_dynamic(story.policy)) {
     const LaterSkips later = later_skips(story.policy, *story.greatest_gradient, *story.gradient_limit, story.steps);
@@ -204,7 +237,9 @@ std::vector<std::string> skip_sentences(const StepStory& story) {
     std::string text =
         fmt::format("search for the loss scale {}{}: {} skipped{}", scale_amount(story.scale_first.value_or(1.0)),
                     settled(story), counted(story.leading, "step"), over ? "" : " so far");
-    if (story.due && *story.due == 0 && !exact)
+    if (!story.unscaled.empty())
+      text += fmt::format("; {} is not finite at any scale: no loss scale is in it", story.unscaled);
+    else if (story.due && *story.due == 0 && !exact)
       text += fmt::format("; how many were due is not known: the greatest gradient that is known, {} [computed], fits at once, and what comes after the first "
                           "overflow is not known",
                           amount(*story.greatest_gradient));

@@ -15,6 +15,19 @@ bool one_of(const std::string& word, std::initializer_list<const char*> words) {
   return std::any_of(words.begin(), words.end(), [&](const char* w) { return word == w; });
 }
 
+bool is_gradient_node(const PlanNode& node) { return node.record.phase == Phase::backward && !node.attributes.contains("recomputes"); }
+
+/// The derivative of the scaled loss, or else of the loss.
+const PlanNode* start_of(const std::vector<PlanNode>& nodes) {
+  const PlanNode* first = nullptr;
+  for (const PlanNode& node : nodes) {
+    if (!is_gradient_node(node)) continue;
+    if (node.record.operation == "scale_loss") return &node;
+    if (first == nullptr) first = &node;
+  }
+  return first;
+}
+
 json attributes_of(const NodeRecord& node) {
   json parsed = json::parse(node.attributes_json, nullptr, false);
   return parsed.is_object() ? parsed : json::object();
@@ -61,6 +74,7 @@ PlanView::PlanView(const RunFileReader& reader, PlanId plan) {
     for (const auto& input : nodes_[i].inputs)
       if (input && (readers_[*input].empty() || readers_[*input].back() != i)) readers_[*input].push_back(i);
   find_loss();
+  find_scaled();
 }
 
 // The first node of the backward pass is named after the node it belongs to, which is the loss or what scales it.
@@ -90,6 +104,27 @@ void PlanView::find_loss() {
     if (!before_loss_.insert(id).second || producer(id) == nullptr) continue;
     for (const auto& input : producer(id)->inputs)
       if (input) open.push_back(*input);
+  }
+}
+
+void PlanView::find_scaled() {
+  const PlanNode* start = start_of(nodes_);
+  std::set<TensorId> begin;
+  // A loss that is a sum has several operations that begin: they read the same 1, which no operation makes.
+  if (start != nullptr && start->record.operation != "scale_loss")
+    for (const auto& input : start->inputs) {
+      const TensorRecord* record = input ? tensor(*input) : nullptr;
+      if (record != nullptr && !record->node && record->shape.empty()) begin.insert(*input);
+    }
+  for (const PlanNode& node : nodes_) {
+    if (!is_gradient_node(node)) continue;
+    const bool follows = std::any_of(node.inputs.begin(), node.inputs.end(),
+                                     [&](const auto& input) { return input && (scaled_.contains(*input) || begin.contains(*input)); });
+    if (&node != start && !follows) continue;
+    // Non-standard: unscaled where it is stored.
+    if (const auto early = node.attributes.find("early_unscale"); early != node.attributes.end() && *early == true) continue;
+    for (const TensorId id : node.outputs)
+      if (is_float(format(id))) scaled_.insert(id);
   }
 }
 

@@ -47,12 +47,16 @@ class PlanView {
   std::optional<TensorId> loss() const { return loss_; }
   /// Whether the loss is computed from what the node makes; true for what comes after the loss.
   bool feeds_loss(const PlanNode& node) const;
+  /// Whether the tensor is a gradient times the loss scale (1 where the plan does not scale the loss): computed from the gradient of the
+  /// loss, and not yet unscaled. What the backward pass computes of results of the forward pass alone is none, nor what it computes again.
+  bool carries_scale(TensorId id) const { return scaled_.contains(id); }
   bool is_source(TensorId id) const;
   /// Parameters (the master weights where there are copies), in the plan's order.
   std::vector<TensorId> parameters() const;
 
  private:
   void find_loss();
+  void find_scaled();
   std::vector<PlanNode> nodes_;
   std::map<TensorId, TensorRecord> tensors_;
   std::map<TensorId, std::size_t> producers_;
@@ -60,6 +64,7 @@ class PlanView {
   std::map<std::string, TensorId> names_;
   std::optional<TensorId> loss_;
   std::set<TensorId> before_loss_;
+  std::set<TensorId> scaled_;
 };
 
 /// A number among a node's attributes; "inf", "-inf" and "nan" too.

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "kernels/scaling/loss_scaler.h"
+#include "reports/analysis/diagnosis/causes.h"
 #include "reports/analysis/diagnosis/normality.h"
 #include "reports/analysis/diagnosis/remedy_parts.h"
+#include "reports/analysis/diagnosis/remedy_trials.h"
+#include "reports/analysis/diagnosis/run_away.h"
 #include "reports/analysis/diagnosis/words.h"
 
 namespace ulpscope::reports {
@@ -40,6 +42,7 @@ void activation(const Evidence& e, const Cause& cause, std::vector<Remedy>& list
     list.push_back(keep_fp32(e, cause));
   if (const Fact* rate = find(cause, "learning_rate"); rate != nullptr) list.push_back(lower_rate(*rate));
   if (cause.format == "fp16" && find(cause, "beyond_fp32") == nullptr) list.push_back(use_bf16());
+  if (cause.phase == "backward") return;
   list.push_back({.cost = 4,
                   .change = fmt::format("clamp {} to the largest finite number: changes the result", cause.node),
                   .settings = "PyTorch: torch.clamp(x, max=torch.finfo(x.dtype).max)",
@@ -243,7 +246,10 @@ void of_kind(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
         sums_in_fp32(e, cause, "compute the squares and sums of", list);
       return;
     case Kind::clip_overflowed:
-      return sums_in_fp32(e, cause, "compute", list);
+      if (const PlanNode* norm = e.plan().node(cause.node); norm == nullptr || sum_format(*norm) != Format::fp32) return sums_in_fp32(e, cause, "compute", list);
+      list.push_back(config(4, "clip the gradients by value, or make them smaller (a factor on the loss, a norm in the model): no format of this program has a wider range than fp32",
+                            "", "PyTorch: torch.nn.utils.clip_grad_value_ instead of clip_grad_norm_", "clip_value"));
+      return;
     case Kind::clip_before_unscale:
       list.push_back(config(0, "unscale before clipping", "train.clip_order=after_unscale",
                             "PyTorch: scaler.unscale_(optimizer) before torch.nn.utils.clip_grad_norm_; Hugging Face: "
@@ -337,32 +343,30 @@ void of_kind(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
   }
 }
 
-std::string status_of(const MendRecord& mend) {
-  std::string text(name(mend.status));
-  if (mend.status == MendStatus::not_tried) {
-    const auto detail = nlohmann::json::parse(mend.detail_json, nullptr, false);
-    const bool told = detail.is_object() && detail.contains("why") && detail["why"].is_string();
-    return told ? fmt::format("not tried ({})", detail["why"].get<std::string>()) : text;
+void stamp(const Evidence& evidence, const std::vector<MendRecord>& mends, Cause& cause) {
+  const bool mended = std::any_of(mends.begin(), mends.end(), [&](const MendRecord& m) { return m.run == evidence.run().id; });
+  for (Remedy& remedy : cause.remedies) {
+    remedy.status = !mend_tries(remedy.mend) ? cannot_be_tried : mended ? not_asked_for : not_tried;
+    if (const MendRecord* trial = trial_for(remedy, cause, evidence.run().id, mends)) remedy.status = fmt::format("{}: {}", trial->change, status_of(*trial));
   }
-  if (!mend.how_run.empty()) text += fmt::format(" ({})", mend.how_run);
-  if (mend.time_ratio) text += fmt::format(", step time x {:.3g} [{}]", *mend.time_ratio, name(mend.time_provenance));
-  if (mend.memory_delta_bytes) text += fmt::format(", memory {:+} bytes", *mend.memory_delta_bytes);
-  return text;
+  std::stable_sort(cause.remedies.begin(), cause.remedies.end(),
+                   [](const Remedy& a, const Remedy& b) { return a.cost < b.cost; });
 }
 
 }  // namespace
 
 void add_remedies(const Evidence& evidence, const std::vector<MendRecord>& mends, Cause& cause) {
   of_kind(evidence, cause, cause.remedies);
-  const bool mended = std::any_of(mends.begin(), mends.end(), [&](const MendRecord& m) { return m.run == evidence.run().id; });
-  for (Remedy& remedy : cause.remedies) {
-    remedy.status = !mend_tries(remedy.mend) ? cannot_be_tried : mended ? not_asked_for : not_tried;
-    for (const MendRecord& mend : mends)
-      if (mend.run == evidence.run().id && !remedy.mend.empty() && mend.kind == remedy.mend)
-        remedy.status = fmt::format("{}: {}", mend.change, status_of(mend));
-  }
-  std::stable_sort(cause.remedies.begin(), cause.remedies.end(),
-                   [](const Remedy& a, const Remedy& b) { return a.cost < b.cost; });
+  stamp(evidence, mends, cause);
+}
+
+void offer_lower_rate(const Evidence& evidence, const std::vector<MendRecord>& mends, Cause& cause) {
+  if (std::any_of(cause.remedies.begin(), cause.remedies.end(), [](const Remedy& r) { return r.mend == "lr"; })) return;
+  add_rate(evidence, cause);
+  const Fact* rate = find(cause, "learning_rate");
+  if (rate == nullptr) return;
+  cause.remedies.push_back(lower_rate(*rate));
+  stamp(evidence, mends, cause);
 }
 
 bool mend_tries(std::string_view kind) {

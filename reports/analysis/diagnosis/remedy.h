@@ -23,6 +23,9 @@ bool mend_tries(std::string_view kind);
 /// and did not it says why (the budget was spent, the graph does not allow it).
 void add_remedies(const Evidence& evidence, const std::vector<MendRecord>& mends, Cause& cause);
 
+/// To a fault that fp32 does not come through either: the learning rate of the last step that moved the weights before it, as something to try.
+void offer_lower_rate(const Evidence& evidence, const std::vector<MendRecord>& mends, Cause& cause);
+
 /// Trials of this run that no remedy of its causes stands for.
 std::vector<Remedy> other_trials(const Evidence& evidence, const std::vector<MendRecord>& mends,
                                  const std::vector<Cause>& causes);

@@ -162,23 +162,19 @@ void add_notes(const Evidence& evidence, const StepStory& story, RunDiagnosis& r
     run.notes.emplace_back("the run is under way or was cut off: this is how it stands");
 }
 
-void share_with_fp32(Diagnosis& diagnosis) {
-  const auto fp32 = std::find_if(diagnosis.runs.begin(), diagnosis.runs.end(),
-                                 [](const RunDiagnosis& r) { return r.run.mode == "fp32"; });
-  if (fp32 == diagnosis.runs.end()) return;
-  for (RunDiagnosis& run : diagnosis.runs) {
-    if (&run == &*fp32 || (run.outcome != Outcome::fatal && run.outcome != Outcome::damaged)) continue;
-    const Cause& cause = run.causes.front();
-    const bool same = std::any_of(fp32->causes.begin(), fp32->causes.end(), [&](const Cause& c) {
-      return c.kind == cause.kind && c.node == cause.node && c.gravity <= Gravity::damage;
-    });
-    if (same)
-      run.verdict += ". fp32 in this file has the same fault: the mode's precision is not its cause";
-    else if (fp32->outcome == Outcome::fatal)
-      run.verdict += ". fp32 in this file does not come through either";
-    else if (run.outcome == Outcome::fatal && fp32->outcome == Outcome::healthy)
-      run.verdict += divergence_words(fp32->causes).empty() ? ". fp32 in this file is healthy" : ". fp32 in this file diverges, too";
-  }
+bool share_with_fp32(const RunDiagnosis& fp32, RunDiagnosis& run) {
+  if (run.outcome != Outcome::fatal && run.outcome != Outcome::damaged) return false;
+  const Cause& cause = run.causes.front();
+  const bool same = std::any_of(fp32.causes.begin(), fp32.causes.end(), [&](const Cause& c) {
+    return c.kind == cause.kind && c.node == cause.node && c.gravity <= Gravity::damage;
+  });
+  if (same)
+    run.verdict += ". fp32 in this file has the same fault: the mode's precision is not its cause";
+  else if (fp32.outcome == Outcome::fatal)
+    run.verdict += ". fp32 in this file does not come through either";
+  else if (run.outcome == Outcome::fatal && fp32.outcome == Outcome::healthy)
+    run.verdict += divergence_words(fp32.causes).empty() ? ". fp32 in this file is healthy" : ". fp32 in this file diverges, too";
+  return fp32.outcome == Outcome::fatal || !divergence_words(fp32.causes).empty();
 }
 
 }  // namespace ulpscope::reports

@@ -13,7 +13,7 @@ std::string verdict_of(const Evidence& evidence, const StepStory& story, const R
 /// Losses that were not finite and recovered, scalars that moved, what the recording cannot say.
 void add_notes(const Evidence& evidence, const StepStory& story, RunDiagnosis& run);
 
-/// Says of every run in trouble whether fp32 in the same file is in the same.
-void share_with_fp32(Diagnosis& diagnosis);
+/// Says of a run in trouble whether fp32 in the same file is in the same. True: the run is in trouble, and fp32 does not come through either.
+bool share_with_fp32(const RunDiagnosis& fp32, RunDiagnosis& run);
 
 }  // namespace ulpscope::reports
