@@ -43,7 +43,7 @@ const std::vector<const char*>& reportWords() {
     QT_TRANSLATE_NOOP("words", "schedule ahead"), QT_TRANSLATE_NOOP("words", "exact zero loss"), QT_TRANSLATE_NOOP("words", "no master weights"),
     QT_TRANSLATE_NOOP("words", "device fault"),
     // What the kinds mean
-    QT_TRANSLATE_NOOP("words", "a result of the forward pass does not fit its format"),
+    QT_TRANSLATE_NOOP("words", "a result of the forward pass, or what the backward pass makes of it alone, does not fit its format"),
     QT_TRANSLATE_NOOP("words", "a result of the forward pass is rounded to zero, and that matters"),
     QT_TRANSLATE_NOOP("words", "a weight does not fit the format it is cast to"), QT_TRANSLATE_NOOP("words", "a scaled gradient does not fit its format"),
     QT_TRANSLATE_NOOP("words", "gradients are rounded to zero"), QT_TRANSLATE_NOOP("words", "updates are too small to change the weights they are added to"),

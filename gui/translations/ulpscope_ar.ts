@@ -2835,8 +2835,8 @@ the first operation that made a value that is not finite of finite ones [%2]</so
         <translation>خلل في الجهاز</translation>
     </message>
     <message>
-        <source>a result of the forward pass does not fit its format</source>
-        <translation>نتيجة في المرور الأمامي لا تسعها صيغتها</translation>
+        <source>a result of the forward pass, or what the backward pass makes of it alone, does not fit its format</source>
+        <translation>نتيجة في المرور الأمامي، أو ما يحسبه المرور الخلفي منها وحدها، لا تسعها صيغتها</translation>
     </message>
     <message>
         <source>a result of the forward pass is rounded to zero, and that matters</source>

@@ -2825,8 +2825,8 @@ phép toán đầu tiên tạo ra giá trị không hữu hạn từ các giá t
         <translation>lỗi thiết bị</translation>
     </message>
     <message>
-        <source>a result of the forward pass does not fit its format</source>
-        <translation>một kết quả của lượt xuôi không vừa với định dạng của nó</translation>
+        <source>a result of the forward pass, or what the backward pass makes of it alone, does not fit its format</source>
+        <translation>một kết quả của lượt xuôi, hoặc thứ mà lượt ngược tính chỉ từ nó, không vừa với định dạng của nó</translation>
     </message>
     <message>
         <source>a result of the forward pass is rounded to zero, and that matters</source>

@@ -66,9 +66,9 @@ void clip_order(const Evidence& e, std::vector<Cause>& causes) {
     const double truth = *step.gradient_norm / scale;
     cause.what = fmt::format(
         "gradient norm at clip {}, after unscale {}: clip acted on scaled gradients (ratio of the norms {} = the loss "
-        "scale); the true norm {} {} clipping at all",
+        "scale); the true norm {} {}",
         amount(*step.gradient_norm), amount(std::min(most, *step.gradient_norm) / scale), amount(scale), amount(truth),
-        truth > most ? "needs" : "needs no");
+        truth > most ? "needs clipping, by its own size" : "needs no clipping at all");
     cause.facts.push_back(
         fact("norm_at_clip", "norm at clip", *step.gradient_norm, amount(*step.gradient_norm), Provenance::computed));
     cause.facts.push_back(fact("effective_norm", "norm that is left", most / scale,

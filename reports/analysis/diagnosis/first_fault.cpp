@@ -7,6 +7,8 @@
 #include <deque>
 #include <set>
 
+#include "reports/analysis/diagnosis/words.h"
+
 namespace ulpscope::reports {
 namespace {
 
@@ -235,7 +237,8 @@ std::vector<Operand> operands_of(const Evidence& evidence, const ObservedStep& s
       operand.observed = true;
       operand.elements = stat->elements;
       operand.not_finite = stat->bad();
-      operand.greatest_magnitude = stat->greatest;
+      // As it is read: what was counted is of before its rounding.
+      operand.greatest_magnitude = stat->overflowed > 0 ? stat->greatest : rounded_to(stat->greatest, evidence.plan().format(*node.inputs[i]));
     }
     list.push_back(std::move(operand));
   }

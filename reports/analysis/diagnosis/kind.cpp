@@ -6,7 +6,7 @@ namespace ulpscope::reports {
 
 const std::vector<KindInfo>& diagnosis_kinds() {
   static const std::vector<KindInfo> kinds{
-      {Kind::activation_too_large, "activation_too_large", "a result of the forward pass does not fit its format"},
+      {Kind::activation_too_large, "activation_too_large", "a result of the forward pass, or what the backward pass makes of it alone, does not fit its format"},
       {Kind::activation_below_range, "activation_below_range",
        "a result of the forward pass is rounded to zero, and that matters"},
       {Kind::weight_too_large, "weight_too_large", "a weight does not fit the format it is cast to"},

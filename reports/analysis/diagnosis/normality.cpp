@@ -201,6 +201,9 @@ StepStory tell_steps(const Evidence& evidence) {
     story.policy_known = true;
     story.interval = evidence.numeric_setting("scaler.interval");
     if (story.greatest_gradient && story.unscaled.empty()) story.due = due_skips(*policy, *story.greatest_gradient, *story.gradient_limit);
+    const double first = static_cast<double>(scaling::initial_state(*policy).scale) * story.greatest_gradient.value_or(0.0);
+    const double before = story.due ? std::ldexp(first, -static_cast<int>(*story.due)) : 0.0, edge = story.gradient_limit.value_or(0.0);
+    story.halves = story.due && before < edge && (*story.due == 0 || 2.0 * before >= edge);
   }
   if (story.policy_known && story.greatest_gradient && scaling::is_dynamic(story.policy)) {
     const LaterSkips later = later_skips(story.policy, *story.greatest_gradient, *story.gradient_limit, story.steps);
@@ -244,9 +247,9 @@ std::vector<std::string> skip_sentences(const StepStory& story) {
                           "overflow is not known",
                           amount(*story.greatest_gradient));
     else if (story.due)
-      text += fmt::format(", {}{} due (greatest {}gradient {} [computed]: first k with {} x scale / 2^k < {}{})",
-                          exact ? "" : "at least ", *story.due, exact ? "" : "known ", amount(*story.greatest_gradient),
-                          amount(*story.greatest_gradient), amount(*story.gradient_limit),
+      text += fmt::format(", {}{} due (greatest {}gradient {} [computed]: first k with {} x scale{} < {}{}{})", exact ? "" : "at least ", *story.due,
+                          exact ? "" : "known ", amount(*story.greatest_gradient), amount(*story.greatest_gradient), story.halves ? " / 2^k" : " after k skips",
+                          amount(*story.gradient_limit), story.halves ? "" : fmt::format(", by the factor and the hysteresis of {}", scaling::name(story.policy)),
                           exact ? "" : "; what comes after the first overflow is not known");
     else if (story.greatest_gradient)
       text += fmt::format("; no scale of this policy brings a gradient of {} below {}",

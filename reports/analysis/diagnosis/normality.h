@@ -44,6 +44,7 @@ struct StepStory {
   /// that overflowed is infinite, however large it would be: until then the two above are of the known part alone.
   bool gradient_known = false;
   std::optional<std::int64_t> due{};  ///< skips that bring the first scale to where that gradient fits, at least
+  bool halves = true;                 ///< as many as if every skip halved the scale: no other factor, no hysteresis has a part in it
   /// What made the gradients infinite in every observed step of the search, though no loss scale is in it; empty: there is no such thing.
   std::string unscaled{};
   double expected_later = 0.0;        ///< what is still normal: one for each growth interval, or those that are due, whichever is more

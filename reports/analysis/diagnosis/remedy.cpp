@@ -62,10 +62,13 @@ void running_average(const Cause& cause, std::vector<Remedy>& list) {
 }
 
 void boolean_mask(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
+  const bool fills = cause.operation == "masked_fill" || cause.operation == "causal_mask";
   list.push_back({.cost = 0,
-                  .change = "use a boolean mask, and leave out rows that mask everything",
-                  .settings = "PyTorch: scores.masked_fill(~mask, torch.finfo(scores.dtype).min) instead of an "
-                              "addition, or attn_mask of dtype bool in scaled_dot_product_attention",
+                  .change = fills ? "fill with the format's lowest number, and leave out rows that mask everything"
+                                  : "use a boolean mask, and leave out rows that mask everything",
+                  .settings = fmt::format("PyTorch: scores.masked_fill(~mask, torch.finfo(scores.dtype).min) instead of {}, or attn_mask of dtype bool in "
+                                          "scaled_dot_product_attention",
+                                          fills ? "the constant" : "an addition"),
                   .mend = "boolean_mask"});
   if (cause.format == "fp32") return;
   Remedy wide = keep_fp32(e, cause, "add the mask in fp32 (scores to fp32 before the addition, as softmax does anyway)");
@@ -78,9 +81,16 @@ void gradient_large(const Evidence& e, const Cause& cause, std::vector<Remedy>& 
   const Fact* unscaled = find(cause, "unscaled_gradient");
   const Format format = parse_format(cause.format).value_or(Format::fp16);
   if (unscaled != nullptr && unscaled->value && *unscaled->value > 0.0 && e.scales()) {
-    const double scale = std::exp2(std::ceil(std::log2(limit(format) / *unscaled->value)) - 1.0);
-    if (scale > 0.0 && scale < 0x1p100) list.push_back(scale_to(e, scale));
+    // One scale is for all gradients: that which is nearest to its limit decides, here or elsewhere.
+    const StepStory story = tell_steps(e);
+    const double here = limit(format) / *unscaled->value, most = story.greatest_gradient ? *story.gradient_limit / *story.greatest_gradient : here;
+    const double scale = std::exp2(std::ceil(std::log2(std::min(here, most))) - 1.0);
+    const bool begins_there = story.policy_known && scaling::is_dynamic(story.policy) && story.scale_first && *story.scale_first <= scale;
+    if (scale > 0.0 && scale < 0x1p100 && !begins_there) list.push_back(scale_to(e, scale));
   }
+  if (e.setting("gradient_format") == cause.format && unscaled != nullptr && unscaled->value.value_or(0.0) >= limit(format))
+    list.push_back(config(0, fmt::format("keep the gradients of weights in fp32: {} is beyond {} at a scale of 1, too", amount(*unscaled->value), cause.format),
+                          "train.gradient_format=fp32", "PyTorch: autocast on fp32 weights, whose gradients are fp32", "gradient_fp32"));
   if (find(cause, "beyond_fp32") == nullptr) {
     // What is of no operation of the model (the loss scale's own) has no name that can be kept in fp32.
     if (Remedy wide = keep_fp32(e, cause); !wide.ulpscope.empty()) list.push_back(std::move(wide));

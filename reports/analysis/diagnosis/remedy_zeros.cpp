@@ -119,8 +119,11 @@ void negative(const Evidence& e, const Cause& cause, const PlanNode* node, std::
 void of_zeros(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
   const PlanNode* node = met_by(e, cause);
   if (cause.kind == Kind::outside_domain) return negative(e, cause, node, list);
-  if (cause.operation == "cast" && find(cause, "met_by") == nullptr) {  // a weight
-    list.push_back(keep_fp32(e, cause, "keep the operations that read this weight in fp32"));
+  if (cause.operation == "cast" && find(cause, "met_by") == nullptr) {  // a weight, or a constant
+    const PlanNode* cast = e.plan().node(cause.node);
+    const TensorRecord* source = cast == nullptr || cast->inputs.empty() || !cast->inputs.front() ? nullptr : e.plan().tensor(e.plan().uncast(*cast->inputs.front()));
+    const bool weight = source == nullptr || source->role == TensorRole::weight || source->role == TensorRole::master_weight;
+    list.push_back(keep_fp32(e, cause, fmt::format("keep the operations that read {} in fp32", weight ? "this weight" : source->name).c_str()));
     if (cause.format == "fp16") list.push_back(use_bf16());
     return;
   }
