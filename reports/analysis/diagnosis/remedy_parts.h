@@ -28,6 +28,10 @@ Remedy lower_rate(const Fact& rate);
 std::optional<Remedy> scale_data(const Evidence& evidence, const Cause& cause);
 /// Of a divisor or an argument that is zero, or negative where it must not be.
 void of_zeros(const Evidence& evidence, const Cause& cause, std::vector<Remedy>& list);   // remedy_zeros.cpp
+/// Of a result of the forward pass that is too large for its format.
+void of_activation(const Evidence& evidence, const Cause& cause, std::vector<Remedy>& list);   // remedy_activation.cpp
+/// Of a mask that leaves rows without a score.
+void of_mask(const Evidence& evidence, const Cause& cause, std::vector<Remedy>& list);   // remedy_activation.cpp
 Remedy config(int cost, std::string change, std::string key, std::string settings, std::string mend);
 
 }  // namespace ulpscope::reports
