@@ -72,6 +72,19 @@ inline void round_weights(const Update<T>& u, std::int64_t begin, UpdateTile<T>&
   }
 }
 
+/// With stochastic rounding what is proposed is rounded already: what that lost is counted on the weights as they were before it. A look at the
+/// range alone is content with the infinities.
+template <class T>
+inline bool counted_before_rounding(const Update<T>& u, const RoundingTally* tally) {
+  return u.numerics.rounding == UpdateRounding::stochastic && tally != nullptr && !range_only(*tally);
+}
+template <class T>
+inline void count_stochastic(const Update<T>& u, const UpdateTile<T>& t, const T* stored, RoundingTally& tally) {
+  Buffer<T> before;
+  for (int i = 0; i < t.n; ++i) before.value[i] = t.decayed.value[i] - t.step.value[i];
+  count_block(before.value, stored, t.n, static_cast<T>(info(u.format()).min_normal), tally);
+}
+
 /// stored: what the weights have become, widened.
 template <class T>
 inline void after_rounding(const Update<T>& u, UpdateTile<T>& t, const T* stored, RoundingTally* tally) {
@@ -97,8 +110,10 @@ __attribute__((noinline)) void update_tile(const Update<T>& u, std::int64_t begi
   u.function(u, t);
   Buffer<T> proposed, stored;
   round_weights(u, begin, t, proposed.value);
-  write_tile(u.weight, begin, n, proposed.value, tally[0]);
+  const bool before = counted_before_rounding(u, tally[0]);
+  write_tile(u.weight, begin, n, proposed.value, before ? nullptr : tally[0]);
   read_tile(u.weight, begin, n, stored.value);
+  if (before) count_stochastic(u, t, stored.value, *tally[0]);
   after_rounding(u, t, stored.value, tally[0]);
   for (int k = 0; k < u.states; ++k) write_tile(u.state[k], begin, n, t.state[k].value, tally[1 + k]);
   if (kahan) write_tile(u.compensation, begin, n, t.compensation.value, tally[1 + u.states]);

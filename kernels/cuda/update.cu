@@ -21,6 +21,7 @@ struct UpdateOperands {
   int states = 0;
   UpdateNumerics numerics;
   bool weight_decay = false;   ///< decoupled: it takes from the weight, too
+  bool before_stochastic = false;   ///< weight.before takes the weights as they were before they were rounded stochastically
 
   ULPSCOPE_DEVICE_MEMBER bool kahan() const { return numerics.rounding == UpdateRounding::kahan; }
 };
@@ -107,13 +108,15 @@ ULPSCOPE_DEVICE bool update_element(const UpdateOperands& o, const typename Opti
     Optimizer::steps(body, o, t);
   }
   const Format format = o.weight.view.format;
-  T proposed = t.decayed - t.step, compensation = T(0);
+  const T exact = t.decayed - t.step;
+  T proposed = exact, compensation = T(0);
   if (o.numerics.rounding == UpdateRounding::stochastic) proposed = stochastically_rounded(format, proposed, stream.word(i));
   if (o.kahan()) {   // what was lost so far is added first
     compensation = read_element<T>(o.compensation.view, i) + (t.weight * Optimizer::decay_change(body) - t.step);
     proposed = t.weight + compensation;
   }
   put_element(o.weight, i, proposed);
+  if (o.before_stochastic) static_cast<T*>(o.weight.before)[i] = exact;
   const T after = stored(format, proposed);
   ULPSCOPE_UNROLL
   for (int k = 0; k < max_states; ++k)
@@ -215,6 +218,8 @@ void run_update(const char* operation, const Launch& l, int states, bool weight_
   o.states = states;
   o.numerics = numerics;
   o.weight_decay = weight_decay;
+  // What is proposed is rounded already: what that lost is counted on the weights as they were before it, but for a look at the range alone.
+  o.before_stochastic = numerics.rounding == UpdateRounding::stochastic && o.weight.before != nullptr && !l.counts[0]->range_only;
   const ParameterBytes parameters = parameter_bytes<Params>(l);
   const std::int64_t elements = o.weight.view.elements;
   if constexpr (sizeof(T) == sizeof(float)) {
