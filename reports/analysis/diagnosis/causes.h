@@ -74,6 +74,11 @@ void silent_step_causes(const Evidence& evidence, const StepStory& story,
 void silent_flushed_causes(const Evidence& evidence, std::vector<Cause>& causes);  // causes_flushed.cpp
 void silent_loss_causes(const Evidence& evidence, std::vector<Cause>& causes);  // causes_loss.cpp
 
+/// The betas (and the momentum) of an update that are 1 or 0 as they are kept, in words, with a fact for each; "" if none is.
+std::string vanished_betas(const Evidence& evidence, const PlanNode& update, std::vector<Fact>& facts);  // causes_optimizer.cpp
+/// Adam's second moment is infinite and nothing else of that update is: its weights stand still, and stay finite.
+bool second_moment_alone(const Suspect& suspect);  // causes_optimizer.cpp
+
 /// Words for a format that an attribute names ("accumulate", "scalar"); fp32 if it is not there.
 Format attribute_format(const PlanNode& node, const char* attribute);
 /// The format a node's sum (or its mean's sum and count) is rounded to, and fp32 if it is not narrow.

@@ -6,38 +6,24 @@
 #include <cmath>
 
 #include "reports/analysis/diagnosis/causes.h"
+#include "reports/analysis/diagnosis/lost_moment.h"
 #include "reports/analysis/diagnosis/words.h"
 
 namespace ulpscope::reports {
 namespace {
 
-/// The format a scalar of the update works in: that of the weights where every operation is rounded to it.
+/// The format in which epsilon is added: that of the second moment where every operation is rounded to it.
 Format working_format(const PlanNode& node) {
-  const auto each = node.attributes.find("each_operation");
-  if (each == node.attributes.end() || !each->is_boolean() || !each->get<bool>() || node.record.inputs.size() < 3)
-    return Format::fp32;
-  return parse_format(node.record.inputs[2].format).value_or(Format::fp32);
+  return node.attributes.value("each_operation", false) && node.record.outputs.size() > 2 ? parse_format(node.record.outputs[2].format).value_or(Format::fp32)
+                                                                                           : Format::fp32;
 }
 
 Known beta(const Suspect& s, Cause& cause) {
-  for (const char* key : {"beta2", "beta1", "momentum"}) {
-    const Number kept = number(s.node(), key);
-    const Number asked = s.evidence.numeric_setting(key);
-    if (!kept || !asked || *asked <= 0.0 || *asked >= 1.0 || (*kept > 0.0 && *kept < 1.0)) continue;
-    const std::string format = s.evidence.setting("scalar_format");
-    cause.kind = Kind::beta_vanished;
-    cause.what =
-        *kept >= 1.0
-            ? fmt::format(
-                  "optimizer scalar {} {} is {} in {}: 1 - {}^t = 0 for all t, and the moment divided by it is 0 / 0",
-                  key, amount(*asked), amount(*kept), format, key)
-            : fmt::format("optimizer scalar {} {} is {} in {}", key, amount(*asked), amount(*kept), format);
-    cause.facts.push_back(fact(key, key, *kept,
-                               fmt::format("{} as configured, {} as kept in {}", amount(*asked), amount(*kept), format),
-                               Provenance::computed));
-    return Known::yes;
-  }
-  return Known::no;
+  const std::string what = vanished_betas(s.evidence, s.node(), cause.facts);
+  if (what.empty()) return Known::no;
+  cause.kind = Kind::beta_vanished;
+  cause.what = what;
+  return Known::yes;
 }
 
 /// Adam's v is 0 where the gradient is not, and nothing is added to its root.
@@ -46,7 +32,7 @@ Known epsilon(const Suspect& s, Cause& cause) {
   if (!kept) return Known::no;
   const Format format = working_format(s.node());
   const double asked = s.evidence.numeric_setting("epsilon").value_or(*kept);
-  const bool vanished = *kept == 0.0 || *kept <= info(format).flush_threshold;
+  const bool vanished = added_epsilon(*kept, format != Format::fp32, format) == 0.0;
   const Stat* v = s.node().outputs.size() > 2 ? s.step.stat(s.node().outputs[2]) : nullptr;
   if (!vanished || (v != nullptr && v->stored_zero() == 0)) return Known::no;
   const std::string in = *kept == 0.0 && asked > 0.0 ? s.evidence.setting("scalar_format") : name(format);
@@ -95,16 +81,85 @@ Known epsilon(const Suspect& s, Cause& cause) {
   return Known::yes;
 }
 
+/// What of an optimizer a result is; empty: the weights (or what is kept beside them).
+std::string state_of(const PlanNode& node, TensorId tensor) {
+  const auto is = [&](std::size_t output) { return node.outputs.size() > output && node.outputs[output] == tensor; };
+  if (node.record.operation == "adamw") return is(1) ? "first moment" : is(2) ? "second moment" : "";
+  return is(1) && number(node, "momentum").value_or(0.0) != 0.0 ? "momentum buffer" : "";
+}
+
+/// It is infinite from here on. The update divides by the second moment's root and comes to 0; the others go into the weights.
+void state_overflowed(const Suspect& s, const std::string& state, Cause& cause) {
+  const bool each = s.node().attributes.value("each_operation", false);
+  cause.kind = Kind::update_overflowed;
+  cause.what = fmt::format("optimizer, not model: the {} in {} is {} and becomes infinite in {} of {}", state, s.title(), held_against_limit(s.root.stat->greatest, s.output_format()),
+                           s.root.stat->overflowed, counted(s.root.stat->elements, "weight"));
+  cause.facts.push_back(fact("state", "of the optimizer", state, Provenance::counted));
+  if (second_moment_alone(s)) {
+    cause.what += fmt::format("; the update divides by its root, and is 0 there from {} on: these weights stand still (but for weight decay), and as the average never comes back, "
+                              "for good. Weights and loss stay finite: no check of them sees it",
+                              each ? "this step" : "the next step");
+    cause.reaches = "the updates of these weights, as zeros";
+    return;
+  }
+  cause.what += each ? "; the update is made of it" : "; the next update is made of it";
+}
+
+/// Infinite, not NaN, from finite numbers that divided by no zero: the update is too large. Its size was not recorded.
+void beyond_format(const Suspect& s, Cause& cause) {
+  cause.kind = Kind::update_overflowed;
+  const bool stochastic = word(s.node(), "rounding") == "stochastic";
+  cause.what = fmt::format("{}: the updated {} is infinite in {} of {}: ", s.node().record.name, s.title(), s.root.stat->infinite(), counted(s.root.stat->elements, "element"));
+  if (stochastic)
+    cause.what += fmt::format("it does not fit {} once it is rounded (stochastically); its size before that was not recorded", name(s.output_format()));
+  else
+    cause.what += "more than fp32 holds";
+  if (!stochastic) cause.facts.push_back(fact("beyond_fp32", "beyond fp32", "no format here has a wider range"));
+}
+
 }  // namespace
+
+std::string vanished_betas(const Evidence& e, const PlanNode& node, std::vector<Fact>& facts) {
+  std::string what;
+  const std::string format = e.setting("scalar_format");
+  for (const char* key : {"beta1", "beta2", "momentum"}) {
+    const Number kept = number(node, key), asked = e.numeric_setting(key);
+    if (!kept || !asked || *asked <= 0.0 || *asked >= 1.0 || (*kept > 0.0 && *kept < 1.0)) continue;
+    what += fmt::format("{}optimizer scalar {} {} is {} in {}", what.empty() ? "" : "; ", key, amount(*asked), amount(*kept), format);
+    if (*kept >= 1.0 && std::string_view(key) != "momentum") what += fmt::format(": 1 - {}^t = 0 for all t, and the moment divided by it is 0 / 0", key);
+    facts.push_back(fact(key, key, *kept, fmt::format("{} as configured, {} as kept in {}", amount(*asked), amount(*kept), format), Provenance::computed));
+  }
+  return what;
+}
+
+bool second_moment_alone(const Suspect& s) {
+  const auto is = [&](const PlanNode& node) {
+    return node.record.operation == "adamw" && ((node.outputs.size() > 2 && node.outputs[2] == s.root.tensor) || (node.inputs.size() > 4 && node.inputs[4] == s.root.tensor));
+  };
+  const PlanNode* update = s.root.node;
+  for (const std::size_t reader : s.evidence.plan().readers(s.root.tensor))
+    if (update == nullptr && is(s.evidence.plan().nodes()[reader])) update = &s.evidence.plan().nodes()[reader];
+  if (update == nullptr || !is(*update) || s.root.stat == nullptr || s.root.stat->nan > 0) return false;
+  const Stat* const weights = s.step.stat(update->outputs.front());
+  return weights == nullptr || weights->bad() == 0;
+}
 
 Known optimizer_cause(const Suspect& s, Cause& cause) {
   if (!is_optimizer(s.node())) return Known::no;
+  const bool rounding = s.root.how == Root::How::rounding;
+  if (const std::string state = rounding ? state_of(s.node(), s.root.tensor) : ""; !state.empty()) {
+    state_overflowed(s, state, cause);
+    return Known::yes;
+  }
   if (beta(s, cause) == Known::yes || epsilon(s, cause) == Known::yes) return Known::yes;
-  if (s.root.how != Root::How::rounding) return Known::no;
-  cause.kind = Kind::update_overflowed;
-  cause.what = fmt::format("{}: the updated {} is {} and does not fit {}", s.node().record.name, s.title(),
-                           amount(s.root.stat->greatest), name(s.output_format()));
-  return Known::yes;
+  if (rounding) {
+    cause.kind = Kind::update_overflowed;
+    cause.what = fmt::format("{}: the updated {} is {} and does not fit {}", s.node().record.name, s.title(), amount(s.root.stat->greatest), name(s.output_format()));
+    return Known::yes;
+  }
+  const bool infinite = s.root.how == Root::How::arithmetic && s.root.inputs_known && s.root.stat->nan == 0 && s.root.stat->infinite() > 0;
+  if (infinite) beyond_format(s, cause);
+  return infinite ? Known::yes : Known::no;
 }
 
 }  // namespace ulpscope::reports

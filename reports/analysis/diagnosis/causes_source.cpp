@@ -42,6 +42,11 @@ Known source_cause(const Suspect& s, Cause& cause) {
       cause.kind = Kind::update_overflowed;
       cause.what = fmt::format("{} (optimizer state) {} not finite before step {} begins{}", count,
                                stat.bad() == 1 ? "is" : "are", shown(s.step.step), since(s));
+      if (second_moment_alone(s)) {
+        cause.what += ": an infinite second moment makes updates of 0, and its weights stand still";
+        cause.reaches = "the updates of these weights, as zeros";
+        cause.facts.push_back(fact("state", "of the optimizer", "second moment", Provenance::counted));
+      }
       return Known::yes;
     case TensorRole::input: {
       // A mask of -inf is a mask as long as every row keeps a score.

@@ -21,9 +21,21 @@ struct Totals {
   double missing() const { return expected == 0.0 ? 0.0 : 1.0 - got / expected; }
 };
 
+/// The norm of all gradients, and what it is by their rms.
+std::optional<Totals> norms(const ObservedStep& step, const PlanNode& node, const Stat& out) {
+  double squares = 0.0;
+  for (const auto& input : node.inputs) {
+    const Stat* stat = input ? step.stat(*input) : nullptr;
+    if (stat == nullptr || !stat->rms || stat->bad() > 0) return std::nullopt;
+    squares += *stat->rms * *stat->rms * static_cast<double>(stat->elements);
+  }
+  return out.bad() > 0 ? std::nullopt : std::optional(Totals{*out.mean, std::sqrt(squares)});
+}
+
 std::optional<Totals> totals(const ObservedStep& step, const PlanNode& node) {
   const Stat* out = node.outputs.empty() ? nullptr : step.stat(node.outputs.front());
   if (out == nullptr || !out->mean || out->elements == 0) return std::nullopt;
+  if (node.record.operation == "global_norm") return norms(step, node, *out);
   const Stat* in = nullptr;  // what is added: the float input with most elements
   for (const auto& input : node.inputs)
     if (const Stat* stat = input ? step.stat(*input) : nullptr;
@@ -61,6 +73,13 @@ LossScale loss_scale(const Evidence& e, const ObservedStep& step, const PlanNode
   return {scale, ", the loss scale taken out"};
 }
 
+/// A norm for clipping, and neither it nor the right one is above what is clipped: only the number is wrong.
+bool clips_nothing(const PlanNode& node, const std::optional<Totals>& norms) {
+  if (node.record.operation != "global_norm" || !norms) return false;
+  const double most = number(node, "max_norm").value_or(0.0);
+  return !(most > 0.0 && std::max(norms->got, norms->expected) > most);
+}
+
 void inner_sum(const Evidence& e, const ObservedStep& step, const PlanNode& node, std::vector<Cause>& causes) {
   const Stat* inner = node.inner ? step.stat(*node.inner) : nullptr;
   if (inner == nullptr || inner->elements == 0 || inner->lost == 0) return;
@@ -86,7 +105,7 @@ void inner_sum(const Evidence& e, const ObservedStep& step, const PlanNode& node
       sums ? std::fabs(sums->missing()) >= much_missing : share >= much_swallowed && at_most >= much_missing;
   Cause cause;
   cause.kind = Kind::sum_stuck;
-  cause.gravity = much ? Gravity::damage : Gravity::note;
+  cause.gravity = much && !clips_nothing(node, sums) ? Gravity::damage : Gravity::note;
   cause.step = step.step;
   cause.node = node.record.name;
   cause.operation = node.record.operation;

@@ -267,27 +267,19 @@ bool has(const std::vector<Cause>& causes, Kind kind) {
 void scalars(const Evidence& e, std::vector<Cause>& causes) {
   for (const PlanNode& node : e.plan().nodes()) {
     if (!is_optimizer(node)) continue;
-    for (const char* key : {"beta1", "beta2", "momentum"}) {
-      const Number kept = number(node, key), asked = e.numeric_setting(key);
-      if (!kept || !asked || has(causes, Kind::beta_vanished) || *asked <= 0.0 || *asked >= 1.0 ||
-          (*kept > 0.0 && *kept < 1.0))
-        continue;
-      Cause cause;
+    if (Cause cause; !has(causes, Kind::beta_vanished)) {
+      cause.what = vanished_betas(e, node, cause.facts);
       cause.kind = Kind::beta_vanished;
       cause.gravity = Gravity::damage;
       cause.node = node.record.name;
       cause.operation = node.record.operation;
       cause.phase = "update";
       cause.format = e.setting("scalar_format");
-      cause.what = fmt::format("optimizer scalar {} {} is {} in {}", key, amount(*asked), amount(*kept), cause.format);
-      cause.facts.push_back(fact(key, key, *kept,
-                                 fmt::format("{} as configured, {} as kept", amount(*asked), amount(*kept)),
-                                 Provenance::computed));
-      causes.push_back(std::move(cause));
+      if (!cause.what.empty()) causes.push_back(std::move(cause));
     }
     const Number kept = number(node, "epsilon");
-    const Format format = weight_format(e, node);
     const bool each = node.attributes.value("each_operation", false);
+    const Format format = node.outputs.size() > 2 ? e.plan().format(node.outputs[2]) : weight_format(e, node);  // in which it is added to the second moment's root
     const double asked = e.numeric_setting("epsilon").value_or(kept.value_or(0.0));
     if (!kept || asked <= 0.0 || has(causes, Kind::epsilon_vanished)) continue;
     if (*kept != 0.0 && !(each && *kept <= info(format).flush_threshold)) continue;

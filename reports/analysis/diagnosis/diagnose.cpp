@@ -30,11 +30,12 @@ bool told_once(const Cause& cause) {
          (cause.phase == "update" && cause.operation != "global_norm" && cause.operation != "unscale_check");
 }
 
-/// Weights that an update made so: that was said of the update.
+/// Weights, or moments, that an update made so: that was said of the update.
 bool consequence(const Cause& cause, const std::vector<Cause>& causes) {
   if (cause.kind != Kind::weights_poisoned && cause.kind != Kind::update_overflowed) return false;
+  const bool kept = cause.kind == Kind::update_overflowed && cause.node.empty();
   return std::any_of(causes.begin(), causes.end(), [&](const Cause& c) {
-    return c.gravity == Gravity::fatal && c.phase == "update" && c.step < cause.step;
+    return (c.gravity == Gravity::fatal || (kept && c.kind == cause.kind)) && c.phase == "update" && c.step < cause.step;
   });
 }
 

@@ -157,7 +157,7 @@ Chain follow(const Evidence& evidence, const ObservedStep& step, const Root& roo
     if (made_by != nullptr &&
         (made_by->record.operation == "unscale_check" || made_by->record.operation == "global_norm"))
       chain.gradient = true;
-    if (made_by != nullptr && is_optimizer(*made_by)) chain.weights = true;
+    if (made_by != nullptr && is_optimizer(*made_by) && made_by->outputs.front() == id) chain.weights = true;
     if (record != nullptr && made_by != nullptr && record->role == TensorRole::buffer) chain.buffers = true;
     const bool goal = plan.loss() == id || (made_by != nullptr && made_by->record.operation == "unscale_check");
     if (goal && !end) end = id;

@@ -34,8 +34,9 @@ bool recovered(const Evidence& evidence, std::int64_t step) {
 
 Gravity grade(const Suspect& s, const Cause& cause) {
   switch (cause.kind) {
-    case Kind::weights_poisoned:
     case Kind::update_overflowed:
+      return second_moment_alone(s) ? Gravity::damage : Gravity::fatal;
+    case Kind::weights_poisoned:
       return Gravity::fatal;
     case Kind::buffers_poisoned:
       return Gravity::damage;

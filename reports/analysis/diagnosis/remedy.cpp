@@ -158,15 +158,8 @@ void of_kind(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
       }
       return;
     case Kind::second_moment_below_range:
-      list.push_back(config(0, "keep the optimizer's moments in fp32 (train.moment_format=fp32 alone keeps m and v)", "train.moment_format=fp32",
-                            "PyTorch: autocast on fp32 weights instead of model.half(); DeepSpeed: fp32 optimizer states are its default", "moments_fp32"));
-      if (const Fact* threshold = find(cause, "v_threshold"); threshold != nullptr && threshold->value)
-        list.push_back(config(1, fmt::format("an epsilon of the size of the gradients that are lost, {}: it bounds the updates, and changes the training", amount(*threshold->value)),
-                              fmt::format("train.epsilon={:.3g}", *threshold->value), "Hugging Face: adam_epsilon; PyTorch: AdamW(eps=...)", "epsilon"));
-      if (cause.format == "fp32") return;
-      master(cause, list);
-      list.pop_back();  // how new weights are rounded has no part in it
-      return;
+    case Kind::update_overflowed:
+      return of_optimizer_state(e, cause, list);
     case Kind::beta_vanished:
       list.push_back(config(0, "keep the optimizer's scalars in fp32 (Python floats, not tensors of the weights' type)",
                             "train.scalar_format=fp32",
@@ -276,9 +269,6 @@ void of_kind(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
       const bool sums = node != nullptr && node->inner && is_norm(*node);
       return sums ? sums_in_fp32(e, cause, "compute the squares and sums of", list) : of_zeros(e, cause, list);
     }
-    case Kind::update_overflowed:
-      master(cause, list);
-      return;
     case Kind::device_fault:
       list.push_back(config(
           0, "run it on another device, with the same seed: ulpscope run FILE --resume elsewhere says what differs", "",
@@ -298,6 +288,7 @@ void of_kind(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
 void stamp(const Evidence& evidence, const std::vector<MendRecord>& mends, Cause& cause) {
   const bool mended = std::any_of(mends.begin(), mends.end(), [&](const MendRecord& m) { return m.run == evidence.run().id; });
   for (Remedy& remedy : cause.remedies) {
+    if (remedy.mend == "bf16" && evidence.run().mode == "fp16_pure") remedy = use_bf16_pure();
     remedy.status = !mend_tries(remedy.mend) ? cannot_be_tried : mended ? not_asked_for : not_tried;
     if (const MendRecord* trial = trial_for(remedy, cause, evidence.run().id, mends)) remedy.status = fmt::format("{}: {}", trial->change, status_of(*trial));
   }

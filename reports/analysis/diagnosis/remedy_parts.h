@@ -26,6 +26,10 @@ std::optional<Remedy> lower_floor_to(const Evidence& evidence, double scale);
 Remedy lower_rate(const Fact& rate);
 /// Of what comes in too large from the data: a factor for the features. Nothing: it is made by an operation.
 std::optional<Remedy> scale_data(const Evidence& evidence, const Cause& cause);
+/// In place of use_bf16, where weights are kept in fp16 alone.
+Remedy use_bf16_pure();   // remedy_optimizer.cpp
+/// Of moments and updates that leave the range, or vanish below it.
+void of_optimizer_state(const Evidence& evidence, const Cause& cause, std::vector<Remedy>& list);   // remedy_optimizer.cpp
 /// Of a divisor or an argument that is zero, or negative where it must not be.
 void of_zeros(const Evidence& evidence, const Cause& cause, std::vector<Remedy>& list);   // remedy_zeros.cpp
 /// Of a result of the forward pass that is too large for its format.
