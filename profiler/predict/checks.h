@@ -11,8 +11,12 @@ namespace ulpscope::profiler {
 
 using FoundFaults = std::vector<reports::Foreseen>;
 
-/// epsilon, betas, second moments, updates and weight decay against half an ulp of the weights, clipping.
+/// betas, updates and weight decay against half an ulp of the weights, and the two below.
 void check_optimizer(const PlanFacts& facts, FoundFaults& found);
+/// Moments that become zero or infinite as they are kept, and an epsilon that does.
+void check_moments(const PlanFacts& facts, FoundFaults& found);
+/// The norm for clipping, and when it is taken.
+void check_clipping(const PlanFacts& facts, FoundFaults& found);
 /// Sums and counts that are kept narrow inside an operation.
 void check_sums(const PlanFacts& facts, FoundFaults& found);
 /// Sums that will stand still, or lose a hundredth and more, as the mode makes them of the numbers of the rehearsal.
@@ -33,6 +37,8 @@ void check_running(const PlanFacts& facts, FoundFaults& found, std::vector<std::
 std::set<std::string> averaged(const engine::StepPlan& plan);
 /// Whether check_norms asks for the numbers that a node reads.
 bool keeps_narrow_squares(const engine::Node& node);
+/// Norms over rows whose sums in fp32 are infinite in the rehearsal; after check_norms, of which it replaces what is no more than possible.
+void check_wide_norms(const PlanFacts& facts, FoundFaults& found);
 /// Divisors that become zero in 16 bits.
 void check_divisors(const PlanFacts& facts, FoundFaults& found);
 /// Masks that are added to scores in 16 bits. explained: names of the tensors whose overflows it speaks of.

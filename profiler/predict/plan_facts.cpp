@@ -4,6 +4,7 @@
 
 #include "engine/graph/operator.h"
 #include "profiler/probes/tensor_probe.h"
+#include "reports/analysis/diagnosis/words.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -19,6 +20,17 @@ using reports::StoredRange;
 
 bool is_view(const Node& node) { return !node.op->launches && !node.inputs.empty(); }
 bool passes_on(const Node& node) { return node.op->name == "cast" || node.op->name == "scale_loss" || is_view(node); }
+
+/// Numbers beyond the format lie outside its bounds.
+bool bounded(const Node& clamp, Format format) {
+  return clamp.attributes.number("min") > -reports::limit(format) && clamp.attributes.number("max") < reports::limit(format);
+}
+
+/// Its result holds numbers of its input, and none that are larger.
+bool hands_on(const Node& node) {
+  const std::string& op = node.op->name;
+  return op == "relu" || op == "select" || op == "split" || op.starts_with("max_pool");
+}
 
 std::vector<bool> ancestors(const engine::StepPlan& plan) {
   std::vector<bool> found(static_cast<std::size_t>(plan.graph.value_count()), false);
@@ -143,6 +155,25 @@ bool PlanFacts::reaches_softmax(ValueId value, int depth) const {
   return false;
 }
 
+std::string PlanFacts::saturates(ValueId value, Format format, int depth) const {
+  std::string by;
+  for (const NodeId id : readers(value)) {
+    const Node& node = graph().node(id);
+    const std::string& op = node.op->name;
+    const bool first = node.inputs.front() == value && std::count(node.inputs.begin(), node.inputs.end(), value) == 1;
+    // They ask on which side of a bound it lies.
+    if (first && (op == "relu_backward" || (op == "clamp_backward" && bounded(node, format)))) continue;
+    std::string here;
+    if (op == "tanh" || op == "sigmoid" || (op == "clamp" && bounded(node, format)))
+      here = node.name + " (" + op + ")";
+    else if (depth > 0 && node.phase == Phase::forward && (op == "cast" || op == "relu" || is_view(node)))
+      here = saturates(node.outputs.front(), format, depth - 1);
+    if (here.empty()) return "";
+    if (by.find(here) == std::string::npos) by += (by.empty() ? "" : ", ") + here;
+  }
+  return by;
+}
+
 void add_origins(const Graph& graph, ValueId value, std::set<std::string>& names) {
   names.insert(graph.value(value).name);
   while (graph.value(value).producer && passes_on(graph.node(graph.value(value).producer))) {
@@ -190,6 +221,8 @@ void add_ranges(const PlanFacts& facts, const std::vector<std::string>& explaine
     r.source = source_of(graph.value(facts.origin(v)));
     r.order = order;
     r.added = facts.is_term(v);
+    r.saturates = node == nullptr || r.backward ? "" : facts.saturates(v, value.format);
+    if (node != nullptr && hands_on(*node) && !r.backward) r.hands_on = graph.value(node->inputs.front()).name;
     r.explained = std::find(explained.begin(), explained.end(), value.name) != explained.end();
     const reports::TensorStatsRecord stats = tensor_stats(*range);
     r.elements = stats.elements;

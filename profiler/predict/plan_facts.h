@@ -42,6 +42,9 @@ class PlanFacts {
   bool reaches_softmax(engine::ValueId value, int depth = 6) const;
   /// Whether an addition or subtraction of the forward pass reads it, perhaps through casts and views.
   bool is_term(engine::ValueId value, int depth = 4) const;
+  /// Where everything that reads an infinity in it, through casts, views and relu, makes of it what it makes of a number of that size in the
+  /// format: the names of what does ("t (tanh)"). Empty: something does not.
+  std::string saturates(engine::ValueId value, Format format, int depth = 6) const;
   /// Nodes that read the value.
   std::vector<engine::NodeId> readers(engine::ValueId value) const;
 

@@ -86,6 +86,7 @@ reports::PredictionInput input_of(const Planned& planned, const Experiment& expe
   check_stuck_sums(facts, input.checks);
   check_positions(facts, input.checks);
   check_optimizer(facts, input.checks);
+  check_wide_norms(facts, input.checks);
   if (!goes_well(rehearsal)) input.checks.push_back(not_finite_in_fp32(rehearsal));
   add_ranges(facts, explained, input);
   std::vector<std::string> names;

@@ -69,19 +69,33 @@ Foreseen about(const StoredRange& r) {
   return f;
 }
 
+/// It holds no more than the numbers of another tensor, of which that was said: it is said there.
+bool handed_on(const StoredRange& r, std::vector<Foreseen>& found) {
+  if (r.hands_on.empty()) return false;
+  const auto from = std::find_if(found.begin(), found.end(), [&](const Foreseen& f) {
+    const bool by_another = std::any_of(f.facts.begin(), f.facts.end(), [&](const Fact& fact) { return fact.key == "handed_on" && fact.text.starts_with(r.hands_on + " "); });
+    return f.phase == "forward" && f.kind == kind_of_overflow(r) && (f.tensor == r.hands_on || by_another);
+  });
+  if (from == found.end()) return false;
+  from->facts.push_back(fact("handed_on", "handed on by", fmt::format("{} ({})", r.tensor, r.operation)));
+  return true;
+}
+
 /// Of the forward pass, whatever the scale.
 void forward_overflows(const PredictionInput& input, std::vector<Foreseen>& found) {
   for (const StoredRange& r : input.ranges) {
     if (r.backward || r.explained || !overflows(r, 1.0)) continue;
+    if (handed_on(r, found)) continue;
     Foreseen f = about(r);
     f.kind = kind_of_overflow(r);
-    f.gravity = r.feeds_loss ? Gravity::fatal : Gravity::contained;
+    f.gravity = r.feeds_loss && r.saturates.empty() ? Gravity::fatal : Gravity::contained;
     f.overflow = true;
     f.what = fmt::format("{} has {} in fp32{}{}", r.tensor, held_against_limit(r.greatest, r.format),
                          r.feeds_loss ? "; no loss scale changes that" : "; the loss is not computed from it",
                          r.source == StoredRange::Source::batch ? ", a factor on the data does (of features: data.scale)" : "");
     f.facts.push_back(fact("greatest_magnitude", "magnitude", r.greatest, held_against_limit(r.greatest, r.format),
                            Provenance::computed));
+    if (r.feeds_loss && !r.saturates.empty()) f.what += fmt::format("; {} makes of inf what it makes of that number", r.saturates);
     f.facts.push_back(fact("times_limit", "x the limit", r.greatest / limit(r.format),
                            fmt::format("{:.4g}", r.greatest / limit(r.format)), Provenance::projected));
     found.push_back(std::move(f));
@@ -279,7 +293,8 @@ void backward_faults(const PredictionInput& input, const ModePrediction& p, std:
 
 void room(const PredictionInput& input, ModePrediction& p) {
   for (const StoredRange& r : input.ranges) {
-    if (r.backward || r.beside_loss || r.explained || r.greatest <= 0.0 || r.source == StoredRange::Source::constant) continue;
+    // Of what leaves the format and is a mask, the check of its own speaks; what stays just inside has no room.
+    if (r.backward || r.beside_loss || (r.explained && overflows(r, 1.0)) || r.greatest <= 0.0 || r.source == StoredRange::Source::constant) continue;
     const double bits = std::log2(limit(r.format) / r.greatest);
     if (p.room_forward && bits >= *p.room_forward) continue;
     p.room_forward = bits;
@@ -316,7 +331,7 @@ void judge(const PredictionInput& input, ModePrediction& p) {
     p.verdict =
         fmt::format("no one loss scale suits the gradients: {} needs at least {}, {} at most {}",
                     p.window.lowest_tensor, power(*p.window.lowest), p.window.highest_tensor, power(*p.window.highest));
-  } else if (damage != nullptr &&
+  } else if (damage != nullptr && damage->operation != "global_norm" &&  // its squares have no scale in them
              (damage->kind == name(Kind::gradient_below_range) || damage->kind == name(Kind::gradient_too_large_for_scale))) {
     p.forecast = Forecast::needs_scale;
     const bool close = damage->kind == name(Kind::gradient_below_range) &&

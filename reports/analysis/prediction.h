@@ -50,6 +50,8 @@ struct StoredRange {
   std::int64_t order = 0;       ///< in execution
   bool added = false;           ///< something reads it as a term of a sum, beside which it may be nothing
   bool explained = false;       ///< a check of its own speaks of its overflows
+  std::string saturates{};      ///< what makes of an infinity in it what it makes of the number: nothing else reads it
+  std::string hands_on{};       ///< the tensor whose numbers it hands on unchanged (relu, select ...)
   std::int64_t elements = 0;
   double greatest = 0.0;  ///< of the finite elements, unscaled
   ExponentHistogram histogram{};
