@@ -194,5 +194,86 @@ TEST_F(DiagnosisKinds, SquaresThatVanishAreForeseenAndFound) {
   }
 }
 
+/// y = 66000 is an infinity in fp16, and 0.66 behind a factor of 1e-5: sigma(0.66) = 0.659260 and not 1. The loss is the mean with that of the second row.
+TEST_F(DiagnosisKinds, AnInfinityThatASaturatingFunctionSwallows) {
+  struct Case {
+    const char* operation;
+    double weight, made, would, fp32, fp16;
+  };
+  const double second = 0.0066;   // 660 x 1e-5
+  const auto sigma = [](double x) { return 1.0 / (1.0 + std::exp(-x)); };
+  for (const Case& c : {Case{"sigmoid", 220.0, 1.0, sigma(0.66), (sigma(0.66) + sigma(second)) / 2.0, (1.0 + sigma(second)) / 2.0},
+                        Case{"exp", -220.0, 0.0, std::exp(-0.66), (std::exp(-0.66) + std::exp(-second)) / 2.0, std::exp(-second) / 2.0},
+                        Case{"tanh", -220.0, -1.0, -std::tanh(0.66), -(std::tanh(0.66) + std::tanh(second)) / 2.0, -(1.0 + std::tanh(second)) / 2.0}}) {
+    const std::string nodes = fmt::format("{{name = \"x\", op = \"input\", values = [[100, 200], [1, 2]]}}, {{name = \"w\", op = \"parameter\", init = [[{0}, {0}]]}},\n"
+                                          "{{name = \"y\", op = \"linear\", inputs = [\"x\", \"w\"]}}, {{name = \"k\", op = \"scale\", inputs = \"y\", factor = 1e-5}},\n"
+                                          "{{name = \"s\", op = \"{1}\", inputs = \"k\"}}, {{name = \"loss\", op = \"mean\", inputs = \"s\"}}", c.weight, c.operation);
+    record_experiment(graph("fp32\", \"fp16", nodes, "observe = {every = 1}").build(), scratch_("b.ulp"));
+    const RunDiagnosis d = reports::diagnose(reports::RunFileReader(scratch_("b.ulp")), {.mode = "fp16"}).runs.at(0);
+    EXPECT_EQ(d.outcome, Outcome::damaged) << d.verdict;
+    const Cause* const cause = find(d, Kind::activation_too_large, "y");
+    ASSERT_NE(cause, nullptr) << d.verdict;
+    EXPECT_EQ(cause->gravity, reports::Gravity::damage);
+    EXPECT_EQ(value(*cause, "made"), c.made) << cause->what;
+    EXPECT_NEAR(value(*cause, "would"), c.would, 1e-5) << cause->what;
+    EXPECT_NEAR(value(*cause, "fp32_loss"), c.fp32, 1e-5) << cause->what;
+    const std::string told = "the loss of step 1 is ";
+    const std::size_t at = cause->what.find(told);
+    ASSERT_NE(at, std::string::npos) << cause->what;
+    EXPECT_NEAR(std::stod(cause->what.substr(at + told.size())), c.fp16, 1e-3) << cause->what;
+    // Alone it is no less damage.
+    EXPECT_EQ(of(graph("fp16", nodes)).outcome, Outcome::damaged) << c.operation;
+  }
+}
+
+/// What the function makes of 66000 itself is what it makes of the infinity.
+TEST_F(DiagnosisKinds, AnInfinityThatIsSaturatedAnyway) {
+  for (const std::string op : {"op = \"tanh\"", "op = \"sigmoid\"", "op = \"clamp\", min = 0.0, max = 6.0"}) {
+    const RunDiagnosis d = of(graph("fp16", fmt::format("{{name = \"x\", op = \"input\", values = [[100, 200], [1, 2]]}}, {{name = \"w\", op = \"parameter\", init = [[220.0, 220.0]]}},\n"
+                                                        "{{name = \"y\", op = \"linear\", inputs = [\"x\", \"w\"]}}, {{name = \"s\", {}, inputs = \"y\"}}, {{name = \"loss\", op = \"mean\", inputs = \"s\"}}", op)));
+    EXPECT_EQ(d.outcome, Outcome::harmless) << op << d.verdict;
+  }
+}
+
+/// 2000 times 0.1, one after another in fp16, is 230.125; the sum is 200.
+TEST_F(DiagnosisKinds, ASumThatIsRoundedUpwardsIsSeenInTheRun) {
+  for (const auto& [order, bad] : {std::pair{"serial", true}, std::pair{"pairwise", false}}) {
+    const RunDiagnosis d = of(graph("fp16", "{name = \"table\", op = \"parameter\", shape = [3, 2]}, {name = \"i\", op = \"input\", shape = [2000], format = \"i32\", values = {constant = 1}},\n"
+                                            "{name = \"look\", op = \"embedding\", inputs = [\"table\", \"i\"]}, {name = \"sc\", op = \"scale\", inputs = \"look\", factor = 0.1}, {name = \"loss\", op = \"sum\", inputs = \"sc\"}",
+                                    fmt::format("override = [{{nodes = \"look\", accumulate = \"lower\", order = \"{}\"}}]", order), "lr = 0.0, scaler = {policy = \"none\"}"));
+    const Cause* const c = find(d, Kind::sum_stuck, "look.dtable");
+    ASSERT_EQ(c != nullptr, bad) << d.verdict;
+    if (c == nullptr) continue;
+    EXPECT_NEAR(value(*c, "missing"), 1.0 - 230.125 / 200.0, 1e-3) << c->what;
+  }
+}
+
+/// Gradients of 1e-8 and 2.9e-8 are 0 in fp16, 3e-8 and 1e-3 are not: the weights of two channels of four get nothing, in a tensor with an rms of 5e-4.
+TEST_F(DiagnosisKinds, ChannelsWhoseGradientVanishesBesideALargeOne) {
+  std::string gradients;
+  for (const double g : {1e-8, 2.9e-8, 3e-8, 1e-3})
+    for (int i = 0; i < 8; ++i) gradients += fmt::format("{}{}", gradients.empty() ? "" : ", ", g);
+  const std::string nodes = "{name = \"x\", op = \"input\", shape = [1, 1, 8], values = 1.0}, {name = \"w\", op = \"parameter\", shape = [4, 1, 1], init = [0.1, 0.2, 0.3, 0.4]}, {name = \"c\", op = \"conv1d\", inputs = [\"x\", \"w\"]},\n"
+                            "{name = \"k\", op = \"constant\", shape = [1, 4, 8], init = [" + gradients + "]}, {name = \"m\", op = \"mul\", inputs = [\"c\", \"k\"]}, {name = \"loss\", op = \"sum\", inputs = \"m\"}";
+  for (const std::string train : {"optimizer = \"sgd\", momentum = 0.0, lr = 1.0", "lr = 0.01"}) {
+    const RunDiagnosis d = of(graph("fp16", nodes, "observe = {every = 1}", train + ", clip = 0.0, schedule = \"constant\", scaler = {fixed = 1}"));
+    EXPECT_EQ(d.outcome, Outcome::damaged) << d.verdict;
+    const Cause* const c = find(d, Kind::gradient_below_range, "m.d0.cast");
+    ASSERT_NE(c, nullptr) << d.verdict;
+    EXPECT_EQ(value(*c, "flushed"), 16.0);
+    const double still = value(*c, "still");   // it is of no matter to Adam
+    EXPECT_EQ(std::isnan(still) ? 0.0 : still, train.starts_with("optimizer") ? 2.0 : 0.0) << c->what;
+  }
+}
+
+/// A mask that is set nowhere in the second of two sequences.
+TEST_F(DiagnosisKinds, AMeanOverNothingSaysWhy) {
+  const RunDiagnosis masked = of(graph("fp16", "{name = \"x\", op = \"input\", shape = [2, 3, 2], values = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]}, {name = \"k\", op = \"input\", format = \"i32\", shape = [2, 3], values = [1, 1, 0, 0, 0, 0]},\n"
+                                               "{name = \"w\", op = \"parameter\", init = 1.0}, {name = \"h\", op = \"mul\", inputs = [\"x\", \"w\"]}, {name = \"m\", op = \"masked_mean\", inputs = [\"h\", \"k\"]}, {name = \"loss\", op = \"mean\", inputs = \"m\"}"));
+  const Cause* const c = find(masked, Kind::zero_divisor, "m");
+  ASSERT_NE(c, nullptr) << masked.verdict;
+  EXPECT_THAT(c->what, HasSubstr("1 of 2 means are NaN from finite elements"));
+}
+
 }  // namespace
 }  // namespace ulpscope::profiler

@@ -141,7 +141,7 @@ TEST_F(DiagnosisZerosTest, ANormOfExactlyZeroInAStepThatWasNotObserved) {
   EXPECT_EQ(find(of(run), Kind::no_gradient), nullptr);
 }
 
-TEST_F(DiagnosisZerosTest, UnitsThatAreOffAreTheModelsDoing) {
+TEST_F(DiagnosisZerosTest, UnitsThatAreOffAreTheModelsDoingOnlyIfFp32SaysSo) {
   for (const bool flushed : {false, true}) {
     ForgedRun run("fp16");
     run.small_model();
@@ -158,7 +158,8 @@ TEST_F(DiagnosisZerosTest, UnitsThatAreOffAreTheModelsDoing) {
     EXPECT_EQ(d.outcome, flushed ? Outcome::damaged : Outcome::healthy) << d.verdict;
     const std::string text = what(d, Kind::no_gradient);
     EXPECT_TRUE(says(text, flushed ? "zeros begin in y.cast" : "zeros begin in loss.dx")) << text;
-    EXPECT_EQ(says(text, "the model's doing"), !flushed) << text;
+    EXPECT_EQ(says(text, "whether that is the model's doing or the precision's is not known: an fp32 run beside it"), !flushed) << text;
+    EXPECT_FALSE(says(text, "that is the model's doing, not")) << text;
   }
 }
 
@@ -182,7 +183,8 @@ TEST_F(DiagnosisZerosTest, ANormOfZeroInEveryStepIsTheModelsDoingOnlyIfFp32SaysN
       ASSERT_NE(found, d.causes.end()) << fp32_has << observed;
       EXPECT_EQ(found->gravity, fp32_has == "one" ? Gravity::damage : Gravity::note) << fp32_has << observed << found->what;
       EXPECT_EQ(says(found->what, "fp32's is not"), fp32_has == "one") << found->what;
-      EXPECT_EQ(says(found->what, "or the precision's is not known"), fp32_has.empty() && !observed) << found->what;
+      EXPECT_EQ(says(found->what, "or the precision's is not known"), fp32_has.empty()) << found->what;
+      EXPECT_EQ(says(found->what, "that is the model's doing, not the precision's"), fp32_has == "zero") << found->what;
     }
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "reports/analysis/diagnosis/injections.h"
+#include "reports/analysis/diagnosis/swallowed.h"
 #include "reports/analysis/diagnosis/words.h"
 
 namespace ulpscope::reports {
@@ -89,6 +90,17 @@ Known empty_cause(const Suspect& s, Cause& cause) {
                              node.record.name, s.root.stat->nan, counted(s.root.stat->elements, "element"));
     return Known::yes;
   }
+  if (node.record.operation == "masked_mean") {
+    const TensorRecord* result = s.evidence.plan().tensor(s.root.tensor);
+    const std::int64_t columns = result == nullptr || result->shape.empty() ? 0 : result->shape.back();
+    if (columns <= 0) return Known::no;
+    cause.kind = Kind::zero_divisor;
+    cause.what = fmt::format("{} (masked_mean): {} of {} are NaN from finite elements: the mask of these sequences is set nowhere, and their mean is one over no position at all (0 / 0)",
+                             node.record.name, s.root.stat->nan / columns, counted(s.root.stat->elements / columns, "mean"));
+    cause.facts.push_back(fact("empty", "sequences without a position", static_cast<double>(s.root.stat->nan / columns),
+                               fmt::format("{} of {}", s.root.stat->nan / columns, s.root.stat->elements / columns), Provenance::inferred));
+    return Known::yes;
+  }
   return Known::no;
 }
 
@@ -157,11 +169,14 @@ std::optional<Cause> cause_of(const Suspect& suspect) {
   for (const auto family : families) {
     if ((suspect.root.how == Root::How::source) != (family == source_cause)) continue;
     known = family(suspect, cause);
+    // A mask whose infinity leaves something else behind than the mask itself is none.
+    if (known == Known::contained && suspect.chain.fate == Fate::differs) known = Known::no;
     if (known != Known::no) break;
   }
   if (known == Known::contained) return std::nullopt;
   if (known == Known::no) unknown_cause(suspect, cause);
   if (suspect.root.node != nullptr) injected(suspect, cause);
+  tell_swallowed(suspect, cause);
   if (cause.kind == Kind::activation_too_large) add_others(suspect, cause);
   if (!suspect.root.inputs_known)
     cause.facts.push_back(fact("inputs_known", "inputs", "not all of them were observed: the fault may begin earlier"));

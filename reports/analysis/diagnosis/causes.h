@@ -67,6 +67,8 @@ void silent_norm_causes(const Evidence& evidence, std::vector<Cause>& causes);  
 void silent_sum_causes(const Evidence& evidence, std::vector<Cause>& causes);     // causes_sums.cpp
 void silent_mask_causes(const Evidence& evidence, std::vector<Cause>& causes);    // causes_mask.cpp
 void silent_norm_sum_causes(const Evidence& evidence, std::vector<Cause>& causes);  // causes_norm_sums.cpp
+/// Of sums kept narrow, those of which only swallowed additions are seen, in words; empty: there are none.
+std::string unseen_sums(const Evidence& evidence);  // causes_sums.cpp
 void silent_gradient_causes(const Evidence& evidence, const StepStory& story,
                             std::vector<Cause>& causes);  // causes_gradients.cpp
 void silent_step_causes(const Evidence& evidence, const StepStory& story,

@@ -6,14 +6,16 @@
 
 #include "kernels/scaling/loss_scaler.h"
 #include "reports/analysis/diagnosis/causes.h"
+#include "reports/analysis/diagnosis/still_weights.h"
 #include "reports/analysis/diagnosis/words.h"
 #include "reports/analysis/scale_bounds.h"
 
 namespace ulpscope::reports {
 namespace {
 
-/// A tenth of what is not zero is lost, from a tensor most of which is near the end of the range: what is lost of one
-/// that reaches far above it is too small beside the rest to matter.
+/// A tenth of what is not zero is lost. Of a tensor that reaches far above the end of the range it is too small beside the rest to matter where
+/// all of it goes into the same weights, and these move in proportion: not where an optimizer divides each gradient by its own size, and not
+/// where weights get nothing else.
 constexpr double much_flushed = 0.10;
 constexpr double near_least = 8.0;  ///< times the least normal number
 
@@ -23,6 +25,8 @@ struct Flushed {
   TensorId tensor{};
   const Stat* stat = nullptr;
   double share = 0.0;
+  std::optional<StillWeights> still{};
+  bool beside_larger = false;   ///< it reaches far above the end of the range
   std::int64_t tensors = 0;
   std::int64_t steps = 0;
 };
@@ -31,6 +35,9 @@ double share_of(const Stat& stat) {
   const std::int64_t was = stat.elements - stat.zero;
   return was <= 0 ? 0.0 : static_cast<double>(stat.flushed) / static_cast<double>(was);
 }
+
+/// Adam and its kin divide each weight's gradient by its own size: a small one counts as much as a large one.
+bool by_own_size(const Evidence& e) { return e.run().optimizer.find("adam") != std::string::npos; }
 
 Flushed find_flushed(const Evidence& e) {
   Flushed worst;
@@ -41,13 +48,20 @@ Flushed find_flushed(const Evidence& e) {
       for (const TensorId id : node.outputs) {
         const Stat* stat = e.plan().carries_scale(id) ? step.stat(id) : nullptr;
         if (stat == nullptr || stat->flushed == 0 || share_of(*stat) < much_flushed) continue;
-        if (stat->rms && *stat->rms > near_least * info(e.plan().format(id)).min_normal) continue;
+        const bool beside_larger = stat->rms && *stat->rms > near_least * info(e.plan().format(id)).min_normal;
+        std::optional<StillWeights> still;
+        if (beside_larger && !by_own_size(e)) {
+          still = still_weights(e, step, id, much_flushed);
+          if (!still) continue;
+        }
         ++tensors;
         if (share_of(*stat) > here.share) {
           here.node = &node;
           here.tensor = id;
           here.stat = stat;
           here.share = share_of(*stat);
+          here.still = still;
+          here.beside_larger = beside_larger;
         }
       }
     }
@@ -99,6 +113,13 @@ void below_range(const Evidence& e, std::vector<Cause>& causes) {
                   percent(worst.share), cause.tensor, worst.stat->flushed, was, name(format), scale_amount(scale));
   if (worst.tensors > 1) cause.what += fmt::format("; {} more {} as much", counted(worst.tensors - 1, "tensor"),
                               worst.tensors == 2 ? "loses" : "lose");
+  if (worst.still) {
+    cause.what += fmt::format("; {} of {} of {} are exactly 0 for that: these weights do not move by it", worst.still->zeros, counted(worst.still->elements, "element"), worst.still->gradient);
+    cause.facts.push_back(fact("still", "weights without a gradient", static_cast<double>(worst.still->zeros), fmt::format("{} of {} in {}", worst.still->zeros, worst.still->elements, worst.still->gradient),
+                               Provenance::inferred));
+  } else if (worst.beside_larger) {
+    cause.what += "; the others are larger by far, but Adam divides each weight's gradient by its own size: a small one counts as much";
+  }
   cause.facts.push_back(fact("flushed", "flushed to zero", static_cast<double>(worst.stat->flushed),
                              fmt::format("{} of {} ({})", worst.stat->flushed, was, percent(worst.share))));
   cause.facts.push_back(fact("threshold", "flushed at or below", info(format).flush_threshold / scale,

@@ -134,16 +134,16 @@ void zero_gradient(const Evidence& e, std::vector<Cause>& causes) {
     if (seen == nullptr) seen = e.observed_step(step);
   const PlanNode* origin = seen != nullptr ? first_zeros(e, *seen) : nullptr;
   if (seen == nullptr) cause.what += not_observed(zeros.front());
-  // In fp32, or in every step and without a rounding to zero, it is the model's doing: units that are off or saturated.
+  // In fp32 it is the model's doing: units that are off or saturated. In another mode only fp32's run of the same tells.
   const bool flushed = origin != nullptr && seen->stat(origin->outputs.front())->flushed > 0;
   const bool always = std::ssize(zeros) + std::count_if(e.steps().begin(), e.steps().end(), [](const StepRecord& s) { return s.skipped; }) ==
                       std::ssize(e.steps());
-  if (e.run().mode == "fp32" || (always && origin != nullptr && !flushed && !fp32_differs)) {
+  if (e.run().mode == "fp32" || fp32_too) {
     cause.gravity = Gravity::note;
     cause.what += "; that is the model's doing, not the precision's";
-  } else if (always && origin == nullptr && e.fp32 == nullptr) {  // and nobody looked
+  } else if (always && !flushed && !fp32_differs) {
     cause.gravity = Gravity::note;
-    cause.what += "; whether that is the model's doing or the precision's is not known";
+    cause.what += "; whether that is the model's doing or the precision's is not known: an fp32 run beside it (run.modes) would tell";
   }
   if (origin != nullptr) {
     cause.node = origin->record.name;

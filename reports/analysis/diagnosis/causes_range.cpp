@@ -137,19 +137,23 @@ void backward(const Suspect& s, Cause& cause) {
   add_bf16(s, cause);
 }
 
-/// The constant upstream of a divisor that was rounded to zero, as "1e-08 of x.in1.fp16".
-std::string flushed_constant(const Suspect& s, TensorId tensor, int depth) {
+struct Constant {
+  std::string words{};             ///< "1e-08 of eps"; empty: there is none
+  const PlanNode* in = nullptr;    ///< the operation that reads it as a zero
+};
+
+/// The constant upstream of a divisor that was rounded to zero.
+Constant flushed_constant(const Suspect& s, TensorId tensor, const PlanNode& reader, int depth) {
   const PlanNode* made_by = s.evidence.plan().producer(tensor);
-  if (made_by == nullptr || depth <= 0) return "";
+  if (made_by == nullptr || depth <= 0) return {};
   const Stat* out = made_by->outputs.empty() ? nullptr : s.step.stat(made_by->outputs.front(), s.root.micro_batch);
   if (made_by->record.operation == "cast" && out != nullptr && out->flushed > 0 && !made_by->inputs.empty() &&
       made_by->inputs.front() && s.evidence.plan().is_source(s.evidence.plan().uncast(*made_by->inputs.front())))
-    return fmt::format("{} of {}", amount(out->least),
-                       s.evidence.plan().title(s.evidence.plan().uncast(*made_by->inputs.front())));
+    return {fmt::format("{} of {}", amount(out->least), s.evidence.plan().title(s.evidence.plan().uncast(*made_by->inputs.front()))), &reader};
   for (const auto& input : made_by->inputs)
     if (input)
-      if (std::string found = flushed_constant(s, *input, depth - 1); !found.empty()) return found;
-  return "";
+      if (Constant found = flushed_constant(s, *input, is_view_or_cast(*made_by) ? reader : *made_by, depth - 1); found.in != nullptr) return found;
+  return {};
 }
 
 /// What was rounded to zero when it was made, on the way through a cast, a view or a factor to the tensor; none if the zeros came otherwise.
@@ -206,9 +210,13 @@ Known divisor_cause(const Suspect& s, Cause& cause) {
   cause.facts.push_back(fact("met_by", "met by", s.node().record.name));
   cause.facts.push_back(fact("zeros", "zeros in " + of, static_cast<double>(divisor->stored_zero()),
                              fmt::format("{} of {}", divisor->stored_zero(), divisor->elements)));
-  if (const std::string constant = flushed_constant(s, *s.node().inputs[place], 6); !constant.empty()) {
+  if (const Constant constant = flushed_constant(s, *s.node().inputs[place], s.node(), 6); constant.in != nullptr) {
     cause.kind = Kind::epsilon_vanished;
-    cause.what = fmt::format("{} {}: the epsilon {} is 0 in its format", s.node().record.name, doing, constant);
+    cause.what = fmt::format("{} {}: the epsilon {} is 0 in its format", s.node().record.name, doing, constant.words);
+    if (constant.in != &s.node()) {
+      cause.what += fmt::format(", where {} ({}) reads it", constant.in->record.name, constant.in->record.operation);
+      cause.facts.push_back(fact("vanished_in", "vanished in", constant.in->record.name));
+    }
   } else if (const std::optional<TensorId> flushed = flushed_in(s, *s.node().inputs[place])) {
     below_range(s, *flushed, doing, cause);
   } else if (divisor->flushed > 0) {

@@ -1,5 +1,6 @@
 // Sums that swallow what is added to them: inside an operation, and over the micro-batches of a step.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -30,6 +31,10 @@ std::optional<Totals> norms(const ObservedStep& step, const PlanNode& node, cons
     squares += *stat->rms * *stat->rms * static_cast<double>(stat->elements);
   }
   return out.bad() > 0 ? std::nullopt : std::optional(Totals{*out.mean, std::sqrt(squares)});
+}
+
+std::string missing_words(const Totals& sums) {
+  return sums.missing() < 0.0 ? fmt::format("{} too much", percent(-sums.missing())) : fmt::format("{} is missing", percent(sums.missing()));
 }
 
 std::optional<Totals> totals(const ObservedStep& step, const PlanNode& node) {
@@ -78,6 +83,42 @@ bool clips_nothing(const PlanNode& node, const std::optional<Totals>& norms) {
   if (node.record.operation != "global_norm" || !norms) return false;
   const double most = number(node, "max_norm").value_or(0.0);
   return !(most > 0.0 && std::max(norms->got, norms->expected) > most);
+}
+
+/// Sums of which rounding makes too much or too little although (nearly) every addend changes them.
+void rounded_badly(const Evidence& e, const ObservedStep& step, const PlanNode& node, const Stat& inner, std::vector<Cause>& causes) {
+  const Format format = attribute_format(node, "accumulate"), count = attribute_format(node, "scalar");
+  // Addends that vanished, sums that overflowed and counts that do not fit are other matters, and norms have their epsilons.
+  const bool other = is_norm(node) || inner.overflowed > 0 || (inner.flushed > 0 && inner.error_greatest.value_or(0.0) >= much_missing) ||
+                     (is_mean(node) && count != Format::fp32 && static_cast<double>(reduced_elements(node)) >= limit(count));
+  if (format == Format::fp32 || other) return;
+  const std::optional<Totals> sums = totals(step, node);
+  if (!sums || std::fabs(sums->missing()) < much_missing) return;
+  const LossScale scale = loss_scale(e, step, node);
+  const auto known = std::find_if(causes.begin(), causes.end(), [&](const Cause& c) {
+    return c.node == node.record.name && (c.kind == Kind::sum_stuck || c.gravity <= Gravity::damage);
+  });
+  if (known != causes.end()) {
+    const bool rounded = known->kind == Kind::sum_stuck && std::none_of(known->facts.begin(), known->facts.end(), [](const Fact& f) { return f.key == "swallowed"; });
+    known->steps_seen += rounded && known->step != step.step ? 1 : 0;   // others count their own
+    return;
+  }
+  Cause cause;
+  cause.kind = Kind::sum_stuck;
+  cause.gravity = clips_nothing(node, sums) ? Gravity::note : Gravity::damage;
+  cause.step = step.step;
+  cause.node = node.record.name;
+  cause.operation = node.record.operation;
+  cause.phase = std::string(name(node.record.phase));
+  cause.format = name(format);
+  if (!node.outputs.empty()) cause.tensor = e.plan().title(node.outputs.front());
+  const double expected = scale.take_out(sums->expected);
+  cause.what = fmt::format("{}: a sum kept in {} is rounded with every addition; its results come to {} on average, {} would be right{}: {}. {} of {} additions changed nothing at all",
+                           node.record.name, name(format), amount(scale.take_out(sums->got)), amount(expected), scale.words, missing_words(*sums), inner.lost,
+                           inner.elements);
+  cause.facts.push_back(fact("expected", "sum without rounding", expected, fmt::format("{} (from the means of what was added)", amount(expected)), Provenance::computed));
+  cause.facts.push_back(fact("missing", "missing", sums->missing(), missing_words(*sums), Provenance::computed));
+  causes.push_back(std::move(cause));
 }
 
 void inner_sum(const Evidence& e, const ObservedStep& step, const PlanNode& node, std::vector<Cause>& causes) {
@@ -267,6 +308,30 @@ void gather_accumulators(std::vector<Cause>& causes) {
 
 }  // namespace
 
+std::string unseen_sums(const Evidence& e) {
+  std::vector<std::string> names;
+  Format format = Format::fp32;
+  for (const PlanNode& node : e.plan().nodes()) {
+    const Format kept = attribute_format(node, "accumulate");
+    if (kept == Format::fp32 || !node.inner || is_optimizer(node) || is_norm(node)) continue;
+    bool counted_in = false, told = false;
+    for (const ObservedStep& step : e.observed()) {
+      const Stat* inner = step.stat(*node.inner);
+      counted_in = counted_in || (inner != nullptr && inner->overflowed == 0);
+      told = told || totals(step, node).has_value();
+    }
+    if (!counted_in || told) continue;
+    format = kept;
+    names.push_back(fmt::format("{} ({})", node.record.name, node.record.operation));
+  }
+  if (names.empty()) return "";
+  const std::size_t listed = std::min<std::size_t>(names.size(), 4);
+  return fmt::format("of the sums kept in {} inside {}{}, additions that change nothing are counted; how far rounding moves the others is not seen "
+                     "(their addends' means do not tell): an fp32 run or a shadow (observe.shadow) to compare with does",
+                     name(format), fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(listed), ", "),
+                     names.size() > listed ? fmt::format(" and {} more", names.size() - listed) : "");
+}
+
 void silent_sum_causes(const Evidence& evidence, std::vector<Cause>& causes) {
   for (const ObservedStep& step : evidence.observed())
     for (const PlanNode& node : evidence.plan().nodes()) {
@@ -274,6 +339,9 @@ void silent_sum_causes(const Evidence& evidence, std::vector<Cause>& causes) {
       inner_sum(evidence, step, node, causes);
     }
   gather_accumulators(causes);
+  for (const ObservedStep& step : evidence.observed())  // what swallows its addends comes before what only rounds them
+    for (const PlanNode& node : evidence.plan().nodes())
+      if (const Stat* inner = node.inner ? step.stat(*node.inner) : nullptr; inner != nullptr && inner->elements > 0) rounded_badly(evidence, step, node, *inner, causes);
 }
 
 }  // namespace ulpscope::reports

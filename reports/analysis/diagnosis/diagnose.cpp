@@ -14,6 +14,7 @@
 #include "reports/analysis/diagnosis/imported_log.h"
 #include "reports/analysis/diagnosis/remedy.h"
 #include "reports/analysis/diagnosis/run_away.h"
+#include "reports/analysis/diagnosis/swallowed.h"
 #include "reports/analysis/diagnosis/verdict_words.h"
 #include "reports/analysis/diagnosis/words.h"
 
@@ -124,7 +125,8 @@ void causes_of_step(const Evidence& e, const StepStory& story, const ObservedSte
   std::vector<Swallowed> swallowed;
   for (const Root& root : find_roots(e, step)) {
     if (told >= most_roots) break;
-    const Chain chain = follow(e, step, root);
+    Chain chain = follow(e, step, root);
+    judge_swallowed(e, step, root, chain);
     const Suspect suspect{e, step, root, chain, story};
     const bool follow_up = follows(suspect, forward_reached, backward_seen);
     const bool forward = root.node == nullptr || root.node->record.phase == Phase::forward;
@@ -287,6 +289,7 @@ RunDiagnosis diagnose_run(const Evidence& e, const std::vector<MendRecord>& mend
   run.reasons = skip_sentences(story);
   count_unseen(e, run.causes, run);
   add_notes(e, story, run);
+  if (std::string unseen = unseen_sums(e); !unseen.empty()) run.notes.push_back(std::move(unseen));
   for (const Remedy& trial : other_trials(e, mends, run.causes))
     run.notes.push_back(fmt::format("tried: {}: {}", trial.change, trial.status));
   if (!e.reading().empty()) run.notes.push_back(e.reading());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 
 #include "reports/analysis/steps_to_read.h"
@@ -23,6 +24,7 @@ Stat stat_of(const TensorStatsRecord& row) {
   s.greatest = row.greatest_magnitude.value_or(0.0);
   s.mean = row.mean;
   s.rms = row.rms;
+  s.shadow_error = row.shadow_error;
   s.error_greatest = row.rounding_error_greatest;
   s.row_error = row.rounding_error_rms;
   s.provenance = row.provenance;
@@ -58,6 +60,7 @@ void merge(Stat& into, const Stat& from) {
   if (from.least > 0.0 && (into.least == 0.0 || from.least < into.least)) into.least = from.least;
   into.greatest = std::max(into.greatest, from.greatest);
   if (from.row_error) into.row_error = std::max(into.row_error.value_or(0.0), *from.row_error);
+  if (from.shadow_error) into.shadow_error = std::max(into.shadow_error.value_or(0.0), *from.shadow_error);
   if (from.error_greatest) into.error_greatest = std::max(into.error_greatest.value_or(0.0), *from.error_greatest);
 }
 
@@ -131,7 +134,10 @@ Evidence::Evidence(const RunFileReader& reader, const RunRecord& run, std::int64
     reading_ = words_of_reading(reader, run.id, steps);
     if (left_out_ > 0) read_ = std::move(steps);
   }
-  observed_ = gather(statistics(reader));
+  const std::vector<TensorStatsRecord> rows = statistics(reader);
+  for (const TensorStatsRecord& row : rows)
+    if (row.observation == "shadow" && plan_.loss() == row.tensor && row.mean) shadow_losses_[row.step].push_back(*row.mean);
+  observed_ = gather(rows);
   for (ObservedStep& step : observed_) {
     fill_views(plan_, step.all);
     for (auto& stats : step.by_micro_batch) fill_views(plan_, stats);
@@ -187,6 +193,12 @@ Number Evidence::numeric_setting(const std::string& key) const {
   if (found == nullptr) return std::nullopt;
   if (found->is_boolean()) return found->get<bool>() ? 1.0 : 0.0;
   return found->is_number() ? Number(found->get<double>()) : std::nullopt;
+}
+
+Number Evidence::shadow_loss(std::int64_t number) const {
+  const auto found = shadow_losses_.find(number);
+  if (found == shadow_losses_.end()) return std::nullopt;
+  return std::accumulate(found->second.begin(), found->second.end(), 0.0) / static_cast<double>(found->second.size());
 }
 
 double Evidence::scale(std::int64_t number) const {

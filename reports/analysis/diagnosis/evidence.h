@@ -25,6 +25,7 @@ struct Stat {
   double greatest = 0.0;
   Number mean{};
   Number rms{};
+  Number shadow_error{};    ///< from the fp32 shadow, relative to its rms
   Number error_greatest{};  ///< of rounding, relative; of a sum inside a node: the share its flushed addends would have made
   Number row_error{};       ///< of the sums inside a norm: RMS of what they put the worst row's result, before gain and bias, off by
   Provenance provenance = Provenance::counted;
@@ -65,6 +66,8 @@ class Evidence {
 
   /// The statistics of the steps that it rests on, shadow steps among them: read again.
   std::vector<TensorStatsRecord> statistics(const RunFileReader& reader) const;
+  /// Of the step's fp32 shadow; unknown without one.
+  Number shadow_loss(std::int64_t step) const;
   /// Observed steps whose statistics were not read.
   std::int64_t left_out() const { return left_out_; }
   const std::string& reading() const { return reading_; }  ///< of what was left out, in words; empty: nothing was
@@ -91,6 +94,7 @@ class Evidence {
   std::vector<EventRecord> events_;
   std::vector<EvaluationRecord> evaluations_;
   std::vector<ObservedStep> observed_;
+  std::map<std::int64_t, std::vector<double>> shadow_losses_;   ///< of its micro-batches
   nlohmann::json train_;
   bool one_step_ = false;
   std::optional<std::vector<std::int64_t>> read_{};  ///< steps; none: all

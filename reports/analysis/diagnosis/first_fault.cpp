@@ -130,8 +130,14 @@ bool hands_on(const PlanNode& node, TensorId tensor) {
   return node.inputs.size() < 2 || node.inputs[0] != tensor || node.inputs[1] == tensor;
 }
 
-/// All that a forward operation makes was observed and is finite.
+/// All that a forward operation makes was observed and is finite; of functions of one element, more of it than they read.
 bool swallows(const ObservedStep& step, const PlanNode& node, std::int64_t micro_batch) {
+  const std::string& op = node.record.operation;
+  if (node.record.phase == Phase::forward && (op == "relu" || op == "exp" || op == "silu" || op.starts_with("gelu") || op == "clamp")) {
+    const Stat* read = node.inputs.empty() || !node.inputs.front() ? nullptr : step.stat(*node.inputs.front(), micro_batch);
+    const Stat* made = node.outputs.empty() ? nullptr : step.stat(node.outputs.front(), micro_batch);
+    if (read != nullptr && made != nullptr && made->bad() < read->bad()) return true;
+  }
   return node.record.phase == Phase::forward && !node.outputs.empty() && std::all_of(node.outputs.begin(), node.outputs.end(), [&](TensorId output) {
     const Stat* stat = step.stat(output, micro_batch);
     return stat != nullptr && stat->bad() == 0;
@@ -189,6 +195,7 @@ Chain follow(const Evidence& evidence, const ObservedStep& step, const Root& roo
       }
       for (const TensorId output : node.outputs) {
         const Stat* stat = step.stat(output, root.micro_batch);
+        if (stat == nullptr && chain.unseen_in == nullptr && node.record.phase == Phase::forward && is_float(plan.format(output)) && plan.feeds_loss(node)) chain.unseen_in = &node;
         if (stat == nullptr || stat->bad() > 0) visit(output, id);
       }
     }

@@ -29,6 +29,13 @@ struct Root {
 /// In order of execution: micro-batch by micro-batch, sources first. A tensor or node comes once.
 std::vector<Root> find_roots(const Evidence& evidence, const ObservedStep& step);
 
+/// What became of an infinity that the forward pass made a finite number of.
+enum class Fate : std::uint8_t {
+  same,     ///< the value itself would have given the same number, or it was left out
+  unknown,
+  differs
+};
+
 struct Chain {
   std::vector<std::string> nodes{};  ///< that values which are not finite pass through, the root first
   bool loss = false;                 ///< reaches the loss
@@ -40,6 +47,11 @@ struct Chain {
   std::int64_t zeroed = 0;  ///< of its results
   /// Forward operations that read what is not finite and make finite numbers of it: a share of 0, a bound, a saturated 1.
   std::vector<const PlanNode*> swallowed_in{};
+  const PlanNode* unseen_in = nullptr;  ///< a forward operation on the way to the loss whose result was not observed
+  // Where it reaches neither loss nor gradient nor weight (swallowed.h):
+  Fate fate = Fate::same;
+  const PlanNode* changed_in = nullptr;  ///< the operation that this is said of
+  Number made{}, would{}, value{};       ///< where they differ: of the infinity, of the value, and the value
   std::string reaches() const;
 };
 /// Follows values that are not finite from the root (through what was not observed, which is said in the name).

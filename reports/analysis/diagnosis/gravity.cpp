@@ -55,7 +55,7 @@ Gravity grade(const Suspect& s, const Cause& cause) {
       s.node().record.operation == "scale_loss")
     return Gravity::note;  // the number itself is read by nobody
   if (!s.chain.loss && !s.chain.gradient && !s.chain.weights)
-    return s.chain.buffers || s.chain.zeroed_in != nullptr ? Gravity::damage : Gravity::contained;
+    return s.chain.buffers || s.chain.zeroed_in != nullptr || s.chain.fate != Fate::same ? Gravity::damage : Gravity::contained;
   if (s.root.node != nullptr &&
       (s.carries_scale() || cause.kind == Kind::gradient_too_large_for_scale))
     return of_gradient(s);

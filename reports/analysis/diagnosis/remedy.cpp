@@ -154,7 +154,9 @@ void of_kind(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
       } else {
         list.push_back(config(0, "a larger epsilon: at least 6e-8 in fp16, better 1e-5", "",
                               "PyTorch: eps of the norm, or the constant in the code", "epsilon"));
-        list.push_back(keep_fp32(e, cause));
+        Cause at = cause;
+        if (const Fact* in = find(cause, "vanished_in"); in != nullptr) at.node = in->text;   // what meets the zero may be in fp32 already
+        list.push_back(keep_fp32(e, at));
       }
       return;
     case Kind::second_moment_below_range:

@@ -127,7 +127,7 @@ void of_zeros(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) 
     if (cause.format == "fp16") list.push_back(use_bf16());
     return;
   }
-  if (cause.operation == "attention" || cause.operation == "cross_entropy") {
+  if (cause.operation == "attention" || cause.operation == "cross_entropy" || cause.operation == "masked_mean") {
     list.push_back(config(0, "leave out batches (or sequences) in which every position is ignored or masked", "",
                           "PyTorch: skip the batch if (labels != -100).sum() == 0, or attention_mask.sum(1).min() == 0", "data"));
     return;

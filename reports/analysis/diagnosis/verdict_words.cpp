@@ -100,6 +100,9 @@ std::string of_outcome(const Evidence& evidence, const StepStory& story, const R
       if (cause.kind == Kind::gradient_too_large_for_scale)
         return fmt::format("damaged ({}): {} of {} were skipped, more than a search for the scale and its growth explain; {}, {}",
                            name(cause.kind), story.skips, counted(story.steps, "step"), cause.node, cause.phase);
+      if (std::any_of(cause.facts.begin(), cause.facts.end(), [](const Fact& f) { return f.key == "may_change"; }))
+        return fmt::format("may be damaged ({}): the run goes on with finite numbers in place of what {} could not hold, and whether they are right is not known; {}, {}",
+                           name(cause.kind), cause.format, cause.node, cause.phase);
       return fmt::format("damaged ({}): the run goes on, and what it computes is wrong in silence{}", name(cause.kind),
                          cause.node.empty() ? "" : fmt::format("; {}, {}", cause.node, cause.phase));
     }
