@@ -154,6 +154,7 @@ void add_node_changes(const Ground& ground, std::vector<Candidate>& list) {
     const Fault fault = fault_of(*cause);
     std::vector<std::string> names = ground.model_nodes(cause->node);
     names.push_back(cause->node);
+    if (const reports::Fact* const in = find_fact(*cause, "vanished_in"); in != nullptr) names.push_back(in->text);
     if (Candidate c = leave_out(ground, fault, names, narrow_sums, "sum_fp32"); c.apply) add_candidate(list, std::move(c));
     if (about_formats(cause->kind))
       if (Candidate c = leave_out(ground, fault, names, narrow_formats, "override"); c.apply) add_candidate(list, std::move(c));

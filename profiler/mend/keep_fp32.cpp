@@ -145,9 +145,11 @@ class Search {
     if (node.op->product) return;
     for (const engine::ValueId input : node.inputs) makers_of(input, makers, seen);
   }
-  /// A difference that cancels is as exact as what it is made of: they come with it.
+  /// A difference that cancels is as exact as what it is made of: they come with it. An epsilon that vanished did so where it is read.
   Nodes suspects() const {
     Nodes nodes = at(targets_, ground_.step());
+    for (const reports::Cause* cause : ground_.causes())
+      if (const reports::Fact* const in = find_fact(*cause, "vanished_in"); in != nullptr) add_nodes(nodes, ground_.model_nodes(in->text));
     std::set<std::int32_t> seen;
     for (const reports::Cause* cause : ground_.causes()) {
       const engine::Node* node = cause->kind == Kind::outside_domain && find_fact(*cause, "cancellation") != nullptr ? ground_.model_node(cause->node) : nullptr;

@@ -242,6 +242,28 @@ TEST_F(MendCandidates, TheEpsilonThatAConstantIs) {
   expect(run, "epsilon", MendStatus::verified, "raise the constant 'eps' to 1e-05");
 }
 
+/// The logarithm is fp32's already: it is the addition that makes 0 of 1e-8.
+TEST_F(MendCandidates, WhereAnEpsilonVanishesIsKept) {
+  const MendsOfRun& run = mended(from_text(std::string(one_step) +
+                                            "override = [{nodes = 'se', compute = 'lower'}]\n"
+                                            "node = [{name = 'x', op = 'input', values = [[-20.0, -1.0]]}, {name = 'w', op = 'parameter', init = [[1.0, 0.0], [0.0, 1.0]]},\n"
+                                            "{name = 'y', op = 'linear', inputs = ['x', 'w']}, {name = 's', op = 'sigmoid', inputs = 'y'}, {name = 'eps', op = 'constant', init = 1e-8},\n"
+                                            "{name = 'se', op = 'add', inputs = ['s', 'eps']}, {name = 'l', op = 'log', inputs = 'se'}, {name = 'loss', op = 'mean', inputs = 'l'}]\n"));
+  const MendTrial& kept = trial(run, "keep_fp32");
+  EXPECT_EQ(kept.record.status, MendStatus::verified) << told(run);
+  EXPECT_THAT(kept.nodes, ElementsAre("se")) << told(run);
+}
+
+/// 66000 x 1e-5 behind an infinity: the sigmoid's 1 is damage, and what made the infinity is what is kept.
+TEST_F(MendCandidates, AnInfinityThatWasSwallowed) {
+  const MendsOfRun& run = mended(from_text(std::string(one_step) +
+                                            "node = [{name = 'x', op = 'input', values = [[100.0, 200.0], [1.0, 2.0]]}, {name = 'w', op = 'parameter', init = [[220.0, 220.0]]},\n"
+                                            "{name = 'y', op = 'linear', inputs = ['x', 'w']}, {name = 'k', op = 'scale', inputs = 'y', factor = 1e-5},\n"
+                                            "{name = 's', op = 'sigmoid', inputs = 'k'}, {name = 'loss', op = 'mean', inputs = 's'}]\n"));
+  EXPECT_THAT(run.faults, ElementsAre("activation_too_large at y"));
+  expect(run, "keep_fp32", MendStatus::verified);
+}
+
 TEST_F(MendCandidates, AnEpsilonWhereThereIsNone) {
   const MendsOfRun& run = mended(from_text(std::string(one_step) +
                                             "node = [{name = 'x', op = 'input', values = [0.0, 1.0]}, {name = 'w', op = 'parameter', init = [1.0, 1.0]},\n"
