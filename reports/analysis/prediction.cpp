@@ -350,6 +350,8 @@ void judge(const PredictionInput& input, ModePrediction& p) {
     if (input.scaled && p.first_skips && *p.first_skips > 0)
       p.verdict += fmt::format(", so {} skipped first",
                                counted(*p.first_skips, "step") + (*p.first_skips == 1 ? " is" : " are"));
+    const Foreseen* const contained = first_of(p, Gravity::contained);
+    if (contained != nullptr && contained->overflow) p.verdict += fmt::format("; what leaves its format ({}) does no harm", contained->tensor.empty() ? contained->node : contained->tensor);
   }
 }
 

@@ -46,7 +46,7 @@ void weights(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
   const Fact* size = find(cause, "greatest_magnitude");
   if (!(rate > 0.0) || size == nullptr || !size->value || !std::isfinite(*size->value)) return;
   list.push_back(config(4, fmt::format("a lower learning rate: at {} an update makes a weight of {}, which {} does not hold; it changes the training", amount(rate), amount(*size->value), name(format)),
-                        fmt::format("train.lr={:.2g}", 0.5 * rate * limit(format) / *size->value), "Hugging Face: learning_rate; PyTorch: lr of the optimizer", ""));
+                        fmt::format("train.lr={:.3g}", 0.5 * rate * limit(format) / *size->value), "Hugging Face: learning_rate; PyTorch: lr of the optimizer", ""));
 }
 
 }  // namespace
