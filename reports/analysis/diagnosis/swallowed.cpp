@@ -259,11 +259,12 @@ std::string beside(const Suspect& s, Cause& cause) {
   const StepRecord* here = s.evidence.step(at);
   const bool same_seed = s.evidence.fp32 != nullptr && s.evidence.fp32->run().seed == s.evidence.run().seed;
   const StepRecord* twin = same_seed ? s.evidence.fp32->step(at) : nullptr;
-  const Number shadow = s.evidence.shadow_loss(at), fp32 = shadow ? shadow : twin != nullptr ? twin->loss : std::nullopt;
-  if (here == nullptr || !here->loss || !fp32) return "";
-  cause.facts.push_back(fact("fp32_loss", "loss in fp32", *fp32, fmt::format("{} in step {}, here {}", amount(*fp32), shown(at), amount(*here->loss)),
+  const Number shadow = s.evidence.shadow_loss(at);
+  if (here == nullptr || !here->loss || (!shadow && (twin == nullptr || !twin->loss))) return "";
+  const double fp32 = shadow ? *shadow : *twin->loss;
+  cause.facts.push_back(fact("fp32_loss", "loss in fp32", fp32, fmt::format("{} in step {}, here {}", amount(fp32), shown(at), amount(*here->loss)),
                              shadow ? Provenance::recomputed : Provenance::counted));
-  return fmt::format("; the loss of step {} is {}, in fp32 it is {}", shown(at), amount(*here->loss), amount(*fp32));
+  return fmt::format("; the loss of step {} is {}, in fp32 it is {}", shown(at), amount(*here->loss), amount(fp32));
 }
 
 }  // namespace
