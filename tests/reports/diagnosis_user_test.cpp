@@ -143,7 +143,7 @@ class OverflowBeforeAClamp : public DiagnosisUserTest {
     run.source("x", TensorRole::input, "fp16");
     run.source("w", TensorRole::weight, "fp16");
     run.node("mul", "g", {"x", "w"}, "fp16");
-    run.node("clamp", "g.clamp", {"g"}, "fp16");
+    run.node("clamp", "g.clamp", {"g"}, "fp16", Phase::forward, {4}, R"({"min": -100.0, "max": 100.0})");
     run.node("mean", "loss", {"g.clamp"}, "fp32", Phase::forward, {});
     run.node("expand", "loss.dx", {"loss"}, "fp16", Phase::backward, {4}, "", TensorRole::gradient);
     run.node(derivative, "g.clamp.dx", {"g", "loss.dx"}, "fp16", Phase::backward, {4}, "", TensorRole::gradient);
