@@ -248,8 +248,20 @@ TEST_F(DiagnosisSwallowedTest, ChannelsWhoseGradientVanishes) {
   slow.see(2);
   EXPECT_EQ(of(slow).outcome, Outcome::healthy);
 
-  Channels adam("adamw", 0.01);   // which divides by each gradient's own size
-  adam.see(0);
+  // Adam moves each weight by the learning rate, whatever the size of its gradient: those that have none stand still ...
+  Channels stands("adamw", 0.01);
+  stands.see(2);
+  const RunDiagnosis two = of(stands);
+  EXPECT_EQ(two.outcome, Outcome::damaged) << two.verdict;
+  ASSERT_NE(find(two, Kind::gradient_below_range), nullptr);
+  EXPECT_EQ(value(*find(two, Kind::gradient_below_range), "still"), 2.0);
+  // ... and what was lost on the way to gradients that are there is beside larger ones in each of them.
+  Channels added("adamw", 0.01);
+  added.see(0);
+  EXPECT_EQ(of(added).outcome, Outcome::healthy);
+  // In the gradient of the weights itself it is all that these have.
+  Channels adam("adamw", 0.01);
+  adam.observe(0, {{"x", {.elements = 8}}, {"w", {.rms = 0.27}}, {"c.dy", {.elements = 32}}, {"c.dweight", {.greatest = 8e-3, .flushed = 2, .least = 1e-8, .rms = 4e-3}}});
   const RunDiagnosis a = of(adam);
   EXPECT_EQ(a.outcome, Outcome::damaged) << a.verdict;
   ASSERT_NE(find(a, Kind::gradient_below_range), nullptr);

@@ -59,7 +59,7 @@ TEST_F(MendsTest, ReadsWhatWasTried) {
 
   const std::string text = form("text", section);
   for (const char* words : {"fp16 seed 0: mended by: change keep_fp32", "without b: it returns, too", "step time x 1.25 [emulated], memory +256 bytes [counted]",
-                            "train.keep_fp32=a,b", "not tried", "none can be left out"})
+                            "train.keep_fp32=a,b", "not tried", "none can be left out: without any of them the run is not mended,"})
     EXPECT_THAT(text, HasSubstr(words));
   const auto json = nlohmann::json::parse(form("json", section));
   EXPECT_EQ(json["kind"], "ulpscope mends");

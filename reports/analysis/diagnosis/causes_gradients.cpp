@@ -36,9 +36,6 @@ double share_of(const Stat& stat) {
   return was <= 0 ? 0.0 : static_cast<double>(stat.flushed) / static_cast<double>(was);
 }
 
-/// Adam and its kin divide each weight's gradient by its own size: a small one counts as much as a large one.
-bool by_own_size(const Evidence& e) { return e.run().optimizer.find("adam") != std::string::npos; }
-
 Flushed find_flushed(const Evidence& e) {
   Flushed worst;
   for (const ObservedStep& step : e.observed()) {
@@ -50,7 +47,7 @@ Flushed find_flushed(const Evidence& e) {
         if (stat == nullptr || stat->flushed == 0 || share_of(*stat) < much_flushed) continue;
         const bool beside_larger = stat->rms && *stat->rms > near_least * info(e.plan().format(id)).min_normal;
         std::optional<StillWeights> still;
-        if (beside_larger && !by_own_size(e)) {
+        if (beside_larger && !(by_own_size(e) && is_weight_gradient(e.plan(), id))) {
           still = still_weights(e, step, id, much_flushed);
           if (!still) continue;
         }

@@ -45,12 +45,17 @@ bool would_move(const Evidence& e, const ObservedStep& step, TensorId weight, do
   const StepRecord* record = e.step(step.step);
   if (stat == nullptr || record == nullptr || !record->learning_rate) return false;
   const double momentum = std::min(e.numeric_setting("momentum").value_or(0.0), 0.999);
+  if (by_own_size(e)) gradient = 1.0 - momentum;   // whatever its size, it moves the weight by about the learning rate
   return *record->learning_rate * gradient / (1.0 - momentum) > half_ulp_below(stat->rms.value_or(stat->greatest), e.plan().format(weight));
 }
 
 double zeros_in(const Stat* stat) { return stat == nullptr || stat->elements == 0 ? 1.0 : static_cast<double>(stat->stored_zero()) / static_cast<double>(stat->elements); }
 
 }  // namespace
+
+bool by_own_size(const Evidence& e) { return e.run().optimizer.find("adam") != std::string::npos; }
+
+bool is_weight_gradient(const PlanView& plan, TensorId tensor) { return weight_of(plan, tensor).has_value(); }
 
 std::optional<StillWeights> still_weights(const Evidence& e, const ObservedStep& step, TensorId flushed, double share) {
   const PlanView& plan = e.plan();

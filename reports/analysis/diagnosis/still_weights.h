@@ -15,6 +15,12 @@ struct StillWeights {
   std::int64_t elements = 0;
 };
 
+/// Adam and its kin divide each weight's gradient by its own size: a small one counts as much as a large one.
+bool by_own_size(const Evidence& evidence);
+
+/// Whether an optimizer moves weights by this very tensor, perhaps through casts and views: what adds up to gradients is none.
+bool is_weight_gradient(const PlanView& plan, TensorId tensor);
+
 /// By what was flushed from a gradient of the backward pass; none: no share of a weight's elements as large as `share` is known to stand still, or
 /// fp32 would not move them either.
 std::optional<StillWeights> still_weights(const Evidence& evidence, const ObservedStep& step, TensorId flushed, double share);
