@@ -6,8 +6,12 @@
 #include <vector>
 
 #include "profiler/predict/plan_facts.h"
+#include "reports/analysis/diagnosis/kind.h"
 
 namespace ulpscope::profiler {
+
+/// Foreseen::kind of what the diagnosis finds, too.
+inline std::string kind(reports::Kind k) { return std::string(name(k)); }
 
 using FoundFaults = std::vector<reports::Foreseen>;
 

@@ -24,8 +24,6 @@ using reports::Provenance;
 
 constexpr double much_missing = 0.01;  ///< of a sum, as the diagnosis has it (gradient_below_range, sum_stuck)
 
-std::string kind(reports::Kind k) { return std::string(name(k)); }
-
 struct GradientNorm {
   double value = 0.0;    ///< as the mode sums it
   double exact = 0.0;

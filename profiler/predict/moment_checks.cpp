@@ -22,8 +22,6 @@ using reports::Foreseen;
 using reports::Gravity;
 using reports::Provenance;
 
-std::string kind(reports::Kind k) { return std::string(name(k)); }
-
 /// Of all weights, in the first step.
 struct Tally {
   std::int64_t all = 0, with_gradient = 0;

@@ -26,8 +26,6 @@ using reports::Provenance;
 constexpr double least_change_of_reach = 0.1;  ///< of a beta's, that is worth a word
 constexpr double most_lost_updates = 0.5;      ///< share from which a run that loses them is called damaged
 
-std::string kind(reports::Kind k) { return std::string(name(k)); }
-
 /// A beta in the format in which it is kept.
 void check_beta(const PlanFacts& facts, const Updates& u, const char* which, double asked, FoundFaults& found) {
   const double kept = facts.graph().node(u.nodes.front()).attributes.number(which);

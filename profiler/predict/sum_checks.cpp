@@ -21,8 +21,6 @@ using reports::Foreseen;
 using reports::Gravity;
 using reports::Provenance;
 
-std::string kind(reports::Kind k) { return std::string(name(k)); }
-
 struct Sum {
   const PlanFacts& facts;
   NodeId id;
