@@ -8,12 +8,25 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <system_error>
 
 #include "kernels/error.h"
 
 namespace ulpscope::engine {
 
-DurableFile::DurableFile(const std::string& path) : path_(path), temporary_(path + ".tmp") {
+namespace {
+
+/// What a link leads to is replaced, not the link.
+std::string behind_links(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_symlink(std::filesystem::symlink_status(path, error))) return path;
+  const std::filesystem::path itself = std::filesystem::canonical(path, error);
+  return error ? path : itself.string();
+}
+
+}  // namespace
+
+DurableFile::DurableFile(const std::string& path) : path_(behind_links(path)), temporary_(path_ + ".tmp") {
   descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (descriptor_ < 0) throw Error(fmt::format("cannot write {}: {}", path_, std::strerror(errno)));
 }

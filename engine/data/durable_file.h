@@ -11,7 +11,7 @@ namespace ulpscope::engine {
 
 class DurableFile {
  public:
-  /// Opens PATH.tmp, emptying what is there. All throw Error "cannot write PATH: WHY".
+  /// Opens PATH.tmp, emptying what is there; of a link that of the file it leads to. All throw Error "cannot write PATH: WHY".
   explicit DurableFile(const std::string& path);
   /// Removes PATH.tmp, unless published.
   ~DurableFile();

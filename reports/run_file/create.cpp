@@ -13,6 +13,7 @@
 
 #include "reports/run_file/insert.h"
 #include "reports/run_file/open.h"
+#include "reports/run_file/place.h"
 #include "reports/run_file/schema.h"
 
 namespace ulpscope::reports {
@@ -51,6 +52,8 @@ void check_place(const std::string& path, const std::string& file_name, bool ove
   std::error_code error;
   const fs::file_status status = fs::status(file_name, error);
   if (status.type() == fs::file_type::directory) throw UsageError(fmt::format("cannot write {}: it is a folder", path));
+  if (fs::is_symlink(fs::symlink_status(file_name, error)))  // place_of follows the others
+    throw UsageError(fmt::format("cannot write {}: it is a link that leads to no file", path));
   if (fs::exists(status)) {
     if (status.type() != fs::file_type::regular)
       throw UsageError(fmt::format("cannot write {}: it is not a plain file", path));
@@ -124,12 +127,12 @@ void try_reading(Database& database) { database.integer("SELECT count(*) FROM ru
 
 void check_output(const std::string& path, bool overwrite) {
   check_options(path, {.overwrite = overwrite});
-  check_place(path, fs::absolute(path).string(), overwrite);
+  check_place(path, place_of(path), overwrite);
 }
 
 CreatedFile create_run_file(const std::string& path, const WriterOptions& options) {
   check_options(path, options);
-  const std::string file_name = fs::absolute(path).string();
+  const std::string file_name = place_of(path);
   check_place(path, file_name, options.overwrite);
   std::optional<FileLock> lock = FileLock::take(file_name);
   if (!lock) throw UsageError(fmt::format("{} is being written by another process", path));
@@ -153,7 +156,7 @@ CreatedFile create_run_file(const std::string& path, const WriterOptions& option
 
 CreatedFile reopen_run_file(const std::string& path, const WriterOptions& options) {
   check_options(path, options);
-  const std::string file_name = fs::absolute(path).string();
+  const std::string file_name = place_of(path);
   const auto check = [&] {
     const std::unique_ptr<Database> database = open_run_file(path, file_name);
     const int version = check_run_file(path, file_name, *database);

@@ -11,6 +11,7 @@
 #include "reports/run_file/insert.h"
 #include "reports/run_file/limits.h"
 #include "reports/run_file/open.h"
+#include "reports/run_file/place.h"
 #include "reports/run_file/sqlite.h"
 
 namespace ulpscope::reports {
@@ -22,7 +23,7 @@ constexpr std::int64_t page = 100'000;  // rows
 template <class Body>
 auto reading(const RunFileReader& reader, Body&& body) {
   try {
-    const std::unique_ptr<Database> database = open_run_file(reader.path(), std::filesystem::absolute(reader.path()).string());
+    const std::unique_ptr<Database> database = open_run_file(reader.path(), place_of(reader.path()));
     database->limit_work(work_of_a_read(reader.file_bytes()));
     return body(*database);
   } catch (const SqliteError& error) {

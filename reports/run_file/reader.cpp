@@ -15,6 +15,7 @@
 #include "reports/run_file/insert.h"
 #include "reports/run_file/limits.h"
 #include "reports/run_file/open.h"
+#include "reports/run_file/place.h"
 #include "reports/run_file/schema.h"
 #include "reports/run_file/sqlite.h"
 
@@ -137,7 +138,7 @@ std::vector<std::int64_t> parameters(RunId run, const StepRange& range) {
 }  // namespace
 
 RunFileReader::RunFileReader(const std::string& path)
-    : path_(path), file_name_(std::filesystem::absolute(path.empty() ? "." : path).string()) {
+    : path_(path), file_name_(place_of(path)) {
   if (path.empty()) throw UsageError("a run file needs a name, such as gpt.ulp");
   schema_ = guarded([this](Database& database) { return check_run_file(path_, file_name_, database); });
 }

@@ -76,7 +76,7 @@ class RunFileReader {
   auto guarded(Body&& body) const;
 
   std::string path_;
-  std::string file_name_;  ///< absolute
+  std::string file_name_;  ///< absolute, links followed
   int schema_ = 0;
   mutable std::unique_ptr<Database> connection_;  ///< kept only while no writer is at work
 };

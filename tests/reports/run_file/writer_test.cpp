@@ -111,6 +111,22 @@ TEST_F(Writer, RefusesInOneLine) {
   EXPECT_EQ(files(), std::vector<std::string>{"there.ulp"});
 }
 
+TEST_F(Writer, ALinkIsFollowedAndStays) {
+  std::filesystem::create_symlink("a.ulp", in("link.ulp"));
+  EXPECT_THAT(refusal(in("link.ulp"), {.overwrite = true}), HasSubstr("a link that leads to no file"));
+  { RunFileWriter(in("a.ulp")).push(step(7)); }
+  {
+    RunFileWriter writer(in("link.ulp"), {.overwrite = true});
+    EXPECT_TRUE(RunFileReader(in("a.ulp")).live()) << "one lock for all its names";
+    EXPECT_TRUE(RunFileReader(in("link.ulp")).live());
+    EXPECT_THAT(refusal(in("a.ulp"), {.overwrite = true}), HasSubstr("being written by another process"));
+    writer.push(step(9));
+    writer.close();
+  }
+  EXPECT_TRUE(std::filesystem::is_symlink(in("link.ulp")));
+  EXPECT_EQ(RunFileReader(in("a.ulp")).steps(RunId{1}).at(0).step, 9) << "what it leads to was replaced";
+}
+
 TEST_F(Writer, OverwritesRunFilesOnly) {
   for (int i = 0; i < 2; ++i) {
     RunFileWriter writer(in("a.ulp"), {.overwrite = true});
