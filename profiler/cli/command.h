@@ -21,8 +21,8 @@ struct Invocation {
   std::string command_line;  ///< as one would type it again
 };
 
-/// What a command does once its arguments are parsed. Returns the exit code: 0, or 130 after Ctrl-C and 143 after
-/// SIGTERM. Throws UsageError (exit code 2) or anything else (1).
+/// What a command does once its arguments are parsed. Returns the exit code: 0, or 130 after Ctrl-C, 143 after
+/// SIGTERM and 129 after SIGHUP. Throws UsageError (exit code 2) or anything else (1).
 using Action = std::function<int(const Invocation&)>;
 
 struct Command {

@@ -130,8 +130,8 @@ int parse_and_act(std::vector<std::string> arguments, std::ostream& out, std::os
   program.require_subcommand(0, 1);
   program.footer(
       "Exit codes: 0 done, 1 fault or a run that failed, 2 wrong use, 130 ended by\n"
-      "Ctrl-C, 143 by SIGTERM. A reader of the output that goes away (| head) is no\n"
-      "fault: the code is the command's.\n"
+      "Ctrl-C, 143 by SIGTERM, 129 by a closed terminal. A reader of the output that\n"
+      "goes away (| head) is no fault: the code is the command's.\n"
       "More on a command: ulpscope COMMAND --help");
   std::array<Action, commands.size()> actions;
   std::array<CLI::App*, commands.size()> apps{};

@@ -12,12 +12,14 @@ namespace {
 
 std::atomic<int> first_signal{0};
 static_assert(std::atomic<int>::is_always_lock_free, "used in a signal handler");
-struct sigaction old_interrupt, old_terminate;
+struct sigaction old_interrupt, old_terminate, old_hang_up;
 
 void handle(int signal) {
   int none = 0;
-  if (!first_signal.compare_exchange_strong(none, signal))
+  if (!first_signal.compare_exchange_strong(none, signal)) {
+    if (signal == SIGHUP) return;   // a terminal that closes sends it, and its shell once more
     _exit(128 + signal);   // what is committed of the run file stays readable
+  }
   const int kept = errno;  // of the call that was interrupted
   constexpr std::string_view message = "\nulpscope: ending after this step; once more ends at once\n";
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, message.data(), message.size());
@@ -40,11 +42,13 @@ Interrupt::Interrupt() {
   first_signal = 0;
   take_over(SIGINT, old_interrupt);
   take_over(SIGTERM, old_terminate);
+  take_over(SIGHUP, old_hang_up);
 }
 
 Interrupt::~Interrupt() {
   sigaction(SIGINT, &old_interrupt, nullptr);
   sigaction(SIGTERM, &old_terminate, nullptr);
+  sigaction(SIGHUP, &old_hang_up, nullptr);
 }
 
 bool Interrupt::requested() { return first_signal.load() != 0; }

@@ -11,7 +11,7 @@ class Interrupted final : public std::exception {
   const char* what() const noexcept override { return "interrupted"; }
 };
 
-/// Catches SIGINT and SIGTERM while it lives, unless they are ignored. One at a time.
+/// Catches SIGINT, SIGTERM and SIGHUP (a terminal that was closed) while it lives, unless they are ignored. One at a time.
 class Interrupt {
  public:
   Interrupt();
@@ -21,7 +21,7 @@ class Interrupt {
 
   /// Whether a signal came.
   static bool requested();
-  /// Of a program that a signal asked to end: 130 after Ctrl-C (128 + SIGINT), 143 after SIGTERM.
+  /// Of a program that a signal asked to end: 130 after Ctrl-C (128 + SIGINT), 143 after SIGTERM, 129 after SIGHUP.
   static int exit_code();
 };
 

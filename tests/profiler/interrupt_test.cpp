@@ -86,12 +86,13 @@ class InterruptTest : public ::testing::Test {
 };
 
 TEST_F(InterruptTest, EndsAfterTheStepWithTheFileComplete) {
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     std::filesystem::remove(output());
     said_.clear();
     start();
     ASSERT_TRUE(wait_for_steps());
     kill(child_, signal);
+    if (signal == SIGHUP) kill(child_, signal);   // the shell of a terminal that closes sends it, too
     EXPECT_EQ(wait(), 128 + signal);
     EXPECT_THAT(said_, HasSubstr("long.ulp"));
     EXPECT_THAT(said_, HasSubstr("interrupted"));
