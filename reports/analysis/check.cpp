@@ -90,8 +90,13 @@ class Checker {
   }
 
   void gaps(const RunFileReader& reader) {
-    if (rule_.name != "incomplete") return;
+    if (rule_.name != "incomplete" && rule_.name != "unfinished") return;
     for (const CompletenessRecord& row : reader.completeness()) {
+      if (row.kind == "note" && row.subject == "timing" && !row.run) {   // of the phase as a whole: it was cut short
+        result_.findings.push_back({reader.path(), rule_.name, "", std::nullopt, fmt::format("the timing phase: {}", row.detail)});
+        continue;
+      }
+      if (rule_.name == "unfinished") continue;
       if (row.kind != "dropped" && row.kind != "lost" && row.kind != "fault" && row.kind != "refused") continue;
       if (lacks_counters(row)) continue;
       const RunRecord* of = nullptr;

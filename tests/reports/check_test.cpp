@@ -106,6 +106,19 @@ TEST_F(Check, WhatIsMissingCannotBeVouchedFor) {
   EXPECT_EQ(result.findings[3].text, "step lost: 3 (disk full)");
 }
 
+TEST_F(Check, ATimingPhaseThatWasCutShortIsUnfinished) {
+  const RunFileReader reader = make_run_file(in("a.ulp"), {made_up("fp16", 0, 2.0)});
+  {
+    RunFileWriter writer(in("a.ulp"), {.append = true});
+    writer.push(CompletenessRecord{.kind = "note", .subject = "timing", .detail = "interrupted after 30 of 100 steps"});
+    writer.push(CompletenessRecord{.run = reader.runs().at(0).id, .kind = "note", .subject = "timing", .detail = "not timed: a gradient is not finite in step 3"});
+    writer.close();
+  }
+  const CheckResult result = check({&reader}, parse_check_rules({"unfinished", "incomplete"}));
+  ASSERT_EQ(result.findings.size(), 2u) << write(result, "text");
+  for (const Finding& finding : result.findings) EXPECT_EQ(finding.text, "the timing phase: interrupted after 30 of 100 steps");
+}
+
 TEST_F(Check, StepsThatAreNotThereAreNoneThatWentWell) {
   auto runs = three_seeds("fp16", 0.001);
   runs[1].steps = 17;
