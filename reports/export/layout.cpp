@@ -36,16 +36,30 @@ std::size_t columns(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !continues(c); }));
 }
 
+namespace {
+
+/// Bytes of the control character at `at`, or of a character that turns the direction of what follows (U+200E, U+200F, U+202A to U+202E,
+/// U+2066 to U+2069) or breaks the line (U+2028, U+2029); 0: it is none.
+std::size_t unprintable(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) { return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u; };
+  if (byte(0) < 0x20 || byte(0) == 0x7F) return 1;
+  // U+0080 to U+009F in UTF-8: to many a terminal U+009B is the beginning of an escape sequence.
+  if (byte(0) == 0xC2 && byte(1) >= 0x80 && byte(1) < 0xA0) return 2;
+  if (byte(0) != 0xE2) return 0;
+  const bool turns = (byte(1) == 0x80 && (byte(2) == 0x8E || byte(2) == 0x8F || (byte(2) >= 0xA8 && byte(2) <= 0xAE))) ||
+                     (byte(1) == 0x81 && byte(2) >= 0xA6 && byte(2) <= 0xA9);
+  return turns ? 3 : 0;
+}
+
+}  // namespace
+
 std::string printable(std::string_view text) {
   std::string clean;
   clean.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    // U+0080 to U+009F in UTF-8: to many a terminal U+009B is the beginning of an escape sequence.
-    const bool second_set = byte == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) >= 0x80 &&
-                            static_cast<unsigned char>(text[i + 1]) < 0xA0;
-    i += second_set ? 1 : 0;
-    clean += second_set || byte < 0x20 || byte == 0x7F ? '?' : static_cast<char>(byte);
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t hidden = unprintable(text, i);
+    clean += hidden > 0 ? '?' : text[i];
+    i += std::max<std::size_t>(hidden, 1);
   }
   return clean;
 }

@@ -42,6 +42,8 @@ TEST(Layout, WrapAndCut) {
   EXPECT_EQ(pad_left("±1", 4), "  ±1");
   EXPECT_EQ(printable("a\x1b\n\x7f"), "a???");
   EXPECT_EQ(printable("\xc2\x9b" "31m \xc3\xbc \xc2\xb1 \xc2"), "?31m \xc3\xbc \xc2\xb1 \xc2") << "U+009B is one, too";
+  EXPECT_EQ(printable("a\u202Eb\u2066c\u200Fd\u2028"), "a?b?c?d?") << "what turns or breaks a line";
+  EXPECT_EQ(printable("\u2026 \u2081 \u20AC \u6f22 \xe2\x80"), "\u2026 \u2081 \u20AC \u6f22 \xe2\x80") << "their neighbours stay";
 }
 
 }  // namespace
