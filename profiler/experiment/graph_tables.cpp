@@ -257,6 +257,8 @@ GraphNode read_node(Table table, const std::string& folder) {
   node.name = table.text("name");
   table.set_name(node.name);
   if (node.name.empty()) table.refuse("a name has at least one character", table.find("name"));
+  if (node.name.find_first_of(",*?") != std::string::npos)
+    table.refuse("a name has no comma, * or ?: settings name nodes in lists and by patterns, and none could mean this one alone", table.find("name"));
   node.where = table.where();
   node.op = table.text("op");
   const std::vector<std::string>& sources = engine::graph_sources();

@@ -274,6 +274,8 @@ TEST_F(GraphExperiment, MistakesAreNamedWithTheirPlace) {
   EXPECT_THAT(with(" {name = 'v', op = 'parameter', init = {gauss = 1}},\n" + loss), AllOf(HasSubstr("unknown distribution 'gauss'"), HasSubstr("uniform")));
   EXPECT_THAT(with(" {name = 'v', op = 'parameter', inti = 1},\n" + loss), AllOf(HasSubstr("unknown key inti"), HasSubstr("did you mean init")));
   EXPECT_THAT(with(" {op = 'parameter'},\n" + loss), HasSubstr("name is missing"));
+  for (const char* name : {"a,b", "l*", "l?"})
+    EXPECT_THAT(with(std::string(" {name = '") + name + "', op = 'scale', inputs = 'w', factor = 2},\n" + loss), AllOf(HasSubstr("g.toml:4"), HasSubstr("no comma, * or ?"))) << name;
   EXPECT_THAT(with(" {name = 'x', op = 'input', shape = [2], values = 1},\n {name = 'y', op = 'input', shape = [2]},\n" + loss), AllOf(HasSubstr("g.toml:5"), HasSubstr("input 'y' has no values")));
   const std::string look = " {name = 't', op = 'parameter', shape = [4, 2]},\n {name = 'l', op = 'embedding', inputs = ['t', 'i']},\n" + loss;
   EXPECT_THAT(with(" {name = 'i', op = 'constant', format = 'i32', init = [0, 3, 4]},\n" + look), AllOf(HasSubstr("g.toml:4: node 'i': holds 4"), HasSubstr("indices from 0 to 3")));
