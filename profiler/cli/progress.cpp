@@ -24,6 +24,9 @@ std::string run_name(const RunInfo& run) {
   return fmt::format("{:<9} seed {:>{}}", run.mode.name, run.seed, fmt::formatted_size("{}", last));
 }
 
+/// "2.3026", "inf", "nan": the sign of what is no number says nothing.
+std::string loss_text(double loss) { return fmt::format("loss {:.4f}", std::isnan(loss) ? std::fabs(loss) : loss); }
+
 }  // namespace
 
 ProgressStyle terminal_style() {
@@ -59,8 +62,8 @@ Progress::Progress(std::ostream& err, ProgressStyle style) : err_(err), style_(s
 std::string Progress::step_line(const RunInfo& run, const engine::StepResult& result, double seconds, double tokens) {
   const std::int64_t done = result.iteration + 1;
   const double left = seconds / static_cast<double>(done - run.done_before) * static_cast<double>(run.steps - done);
-  std::string line = fmt::format("{} step {:>{}}/{}  loss {:.4f}", run_name(run), done,
-                                 fmt::formatted_size("{}", run.steps), run.steps, result.loss);
+  std::string line = fmt::format("{} step {:>{}}/{}  {}", run_name(run), done,
+                                 fmt::formatted_size("{}", run.steps), run.steps, loss_text(result.loss));
   if (run.loss_scaling) line += fmt::format("  scale {:g}", result.loss_scale);
   if (seconds > 0) line += fmt::format("  {} tokens/s", rate(tokens / seconds));
   line += done == run.steps ? fmt::format("  {}", duration(seconds)) : fmt::format("  {} left", duration(left));
@@ -94,7 +97,7 @@ void Progress::run_end(const RunInfo& run, reports::RunStatus status, const std:
 
 /// What stays of the live line: what matters most first, for a long name may cut it.
 std::string Progress::final_line(const RunInfo& run) const {
-  std::string line = fmt::format("{} loss {:.4f}", run_name(run), last_.loss);
+  std::string line = fmt::format("{} {}", run_name(run), loss_text(last_.loss));
   if (has_held_out_) line += fmt::format("  held out {:.4f}", held_out_);
   if (run.loss_scaling) line += fmt::format("  scale {:g}", last_.loss_scale);
   if (seconds_ > 0) line += fmt::format("  {} tokens/s", rate(tokens_ / seconds_));

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <system_error>
@@ -57,8 +58,14 @@ int locked_file(const fs::path& folder) {
 }  // namespace
 
 TemporaryFolder::TemporaryFolder(const std::string& kind) {
+  std::error_code error;
+  const fs::path above = fs::temp_directory_path(error);
+  if (error) {
+    const char* const named = std::getenv("TMPDIR");
+    throw Error(fmt::format("there is no folder for temporary files: {}; TMPDIR names one", named != nullptr && *named != '\0' ? named : "/tmp"));
+  }
   remove_left_behind(kind);
-  std::string name = (fs::temp_directory_path() / fmt::format("{}{}-XXXXXX", prefix(kind), getpid())).string();
+  std::string name = (above / fmt::format("{}{}-XXXXXX", prefix(kind), getpid())).string();
   if (mkdtemp(name.data()) == nullptr) throw Error(fmt::format("cannot make a folder for temporary files, {}: {}", name, std::strerror(errno)));
   path_ = name;
   lock_ = locked_file(path_);

@@ -1,15 +1,19 @@
 // Folders of processes that died are removed, those of others are left alone.
 #include "profiler/experiment/temporary_folder.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+
+#include "kernels/error.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -39,6 +43,13 @@ TEST_F(TemporaryFolderTest, IsGoneWithTheObject) {
     EXPECT_TRUE(fs::exists(path / "lock"));
   }
   EXPECT_FALSE(fs::exists(path));
+}
+
+TEST_F(TemporaryFolderTest, AFolderThatIsNotThereIsNamed) {
+  const std::string before = fs::temp_directory_path();
+  setenv("TMPDIR", "/nowhere/at/all", 1);
+  EXPECT_THAT([this] { TemporaryFolder{kind()}; }, testing::ThrowsMessage<Error>(testing::HasSubstr("/nowhere/at/all; TMPDIR names one")));
+  setenv("TMPDIR", before.c_str(), 1);
 }
 
 TEST_F(TemporaryFolderTest, OfTheDeadAreRemovedAndOfTheLivingStay) {

@@ -1,5 +1,6 @@
 #include "profiler/cli/text.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -53,6 +54,8 @@ TEST(Progress, LinesStayWithin80ColumnsAndSayWhatTheyShould) {
   std::istringstream pieces(out.str());
   for (std::string piece; std::getline(pieces, piece, '\r');)
     EXPECT_LT(columns(piece), 80 + 3) << piece;  // 3: erase to the end
+  result.loss = -std::numeric_limits<float>::quiet_NaN();
+  EXPECT_THAT(Progress::step_line(run, result, 3600.0, 256e6), testing::HasSubstr(" loss nan ")) << "without a sign";
 }
 
 TEST(Progress, WithoutATerminalALineForEachTenth) {
