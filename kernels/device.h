@@ -52,6 +52,11 @@ class Device {
   /// What was chosen while it ran and can change a bit or a time: algorithms of products, variables that libraries obey.
   virtual std::vector<std::pair<std::string, std::string>> kernel_choices() const { return {}; }
 
+  /// Bytes allocated by the kernels themselves, to observe with, and given back by release_observation: part of live_bytes. 0: none, or what
+  /// they observe with is given to them.
+  virtual std::size_t observation_bytes() const { return 0; }
+  virtual void release_observation() {}
+
   virtual void copy_to_device(void* device_memory, const void* host_memory, std::size_t bytes) = 0;
   virtual void copy_to_host(void* host_memory, const void* device_memory, std::size_t bytes) = 0;
   virtual void fill(void* device_memory, unsigned char byte, std::size_t bytes) = 0;

@@ -143,7 +143,10 @@ Trainer::Trainer(Device& device, const Dataset& dataset, const TrainerSetup& set
               topics) {}
 Trainer::Trainer(Device& device, const Dataset& dataset, const GraphSetup& setup, Topics& topics)
     : state_(std::make_unique<State>(device, dataset, setup, topics)) {}
-Trainer::~Trainer() = default;
+// What the kernels observed with is in this trainer's account, and of no use to the next.
+Trainer::~Trainer() {
+  if (state_ != nullptr) state_->device.release_observation();
+}
 
 StepResult Trainer::step() {
   state_->expect_nothing_in_flight();
@@ -182,7 +185,7 @@ std::map<std::string, std::int64_t> Trainer::memory_by_category() const {
   for (const auto& [category, bytes] : state_->training.memory.peak_by_category) result[name(category)] += bytes;
   result[name(MemoryCategory::gaps)] += static_cast<std::int64_t>(state_->arena.bytes()) - state_->training.memory.arena_bytes;
   if (state_->ahead != nullptr) result[name(MemoryCategory::workspace)] += state_->ahead->device_bytes();
-  if (const std::int64_t bytes = state_->observation_bytes; bytes > 0) result["observation"] = bytes;
+  if (const std::int64_t bytes = state_->observation_bytes + static_cast<std::int64_t>(state_->device.observation_bytes()); bytes > 0) result["observation"] = bytes;
   return result;
 }
 

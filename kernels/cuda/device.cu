@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "kernels/cuda/grid.h"
+#include "kernels/cuda/observation_memory.h"
 #include "kernels/cuda/product.h"
 #include "kernels/cuda/queue.h"
 #include "kernels/cuda/register.h"
@@ -25,8 +26,7 @@ constexpr std::int64_t blocks_per_multiprocessor = 8;
 struct Current {
   std::int64_t blocks = blocks_per_multiprocessor;
   Device* device = nullptr;
-  void* observation = nullptr;
-  std::size_t observation_bytes = 0;
+  ObservationMemory* observation = nullptr;
 };
 Current& current() {
   static Current state;
@@ -55,13 +55,11 @@ class CudaDevice final : public Device {
     description_.matmul_library = product_library();
     register_kernels(kernels_);
     register_products(kernels_);
-    current() = {properties.multiProcessorCount * blocks_per_multiprocessor, this, nullptr, 0};
+    current() = {properties.multiProcessorCount * blocks_per_multiprocessor, this, &observation_};
   }
   ~CudaDevice() override {
-    if (current().device == this) {
-      release(current().observation);
-      current() = {};
-    }
+    observation_.give_back();
+    if (current().device == this) current() = {};
     cudaStreamDestroy(stream_);
   }
   CudaDevice(const CudaDevice&) = delete;
@@ -117,10 +115,14 @@ class CudaDevice final : public Device {
     return static_cast<std::int64_t>(free);
   }
   std::vector<std::pair<std::string, std::string>> kernel_choices() const override;
+  std::size_t observation_bytes() const override { return observation_.bytes(); }
+  void release_observation() override { observation_.give_back(); }
 
-  // In the stream's order. The host's memory is pageable: CUDA has taken a copy of it, or is done with it, on return.
+  // In the stream's order. Of pageable memory CUDA may have taken a copy on return, and need not (where the GPU reads it itself): who calls may free it.
   void copy_to_device(void* device_memory, const void* host_memory, std::size_t bytes) override {
-    if (bytes != 0) expect(cudaMemcpyAsync(device_memory, host_memory, bytes, cudaMemcpyHostToDevice, stream_), "memory could not be written");
+    if (bytes == 0) return;
+    expect(cudaMemcpyAsync(device_memory, host_memory, bytes, cudaMemcpyHostToDevice, stream_), "memory could not be written");
+    synchronize();
   }
   void copy_to_host(void* host_memory, const void* device_memory, std::size_t bytes) override {
     cuda::copy_to_host(host_memory, device_memory, bytes, stream_);
@@ -154,12 +156,14 @@ class CudaDevice final : public Device {
   mutable std::mutex mutex_;
   std::unordered_map<void*, std::size_t> sizes_;
   std::size_t live_ = 0, peak_ = 0;
+  ObservationMemory observation_{*this};
 };
 
 std::string shape_of(const ProductChoice& p) {
   return "product [" + std::to_string(p.rows) + ", " + std::to_string(p.columns) + "] x " + std::to_string(p.depth) +
          (p.batch == 1 ? "" : ", " + std::to_string(p.batch) + " times") + ", " + name(p.a) + (p.transposed_a ? "^T" : "") + " " + name(p.b) +
-         (p.transposed_b ? "^T" : "") + " -> " + name(p.c) + (p.bias ? " + bias" : "");
+         (p.transposed_b ? "^T" : "") + " -> " + name(p.c) + (p.bias ? " + bias" : "") + ", rows apart " + std::to_string(p.leading_a) + ", " +
+         std::to_string(p.leading_b) + ", " + std::to_string(p.leading_c);
 }
 
 std::string algorithm_of(const ProductChoice& p) {
@@ -183,16 +187,7 @@ Device* make_device(int ordinal) { return new CudaDevice(ordinal); }
 
 std::int64_t blocks_for(std::int64_t pieces) { return std::clamp<std::int64_t>(pieces, 0, current().blocks); }
 
-void* observation_memory(void*, std::size_t bytes) {
-  Current& c = current();
-  if (bytes <= c.observation_bytes) return c.observation;
-  c.device->synchronize();   // kernels may still read the old one
-  c.device->release(std::exchange(c.observation, nullptr));
-  c.observation_bytes = 0;
-  c.observation = c.device->allocate(bytes);
-  c.observation_bytes = bytes;
-  return c.observation;
-}
+void* observation_memory(void*, std::size_t bytes) { return current().observation->of(bytes); }
 
 }  // namespace ulpscope::cuda
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/cuda/observation_memory.h"
 #include "kernels/error.h"
 
 namespace ulpscope::cuda {
@@ -15,6 +16,7 @@ namespace ulpscope::cuda {
 EmulatedPlace emulated_place;
 void (*emulated_access)(bool) = nullptr;
 EmulatedQueue* emulated_queue = nullptr;
+ObservationMemory* emulated_observation = nullptr;
 
 namespace {
 
@@ -134,6 +136,11 @@ void emulate_team_grid(std::int64_t blocks, int threads, std::size_t shared, voi
 std::int64_t blocks_for(std::int64_t pieces) { return std::clamp<std::int64_t>(pieces, 0, emulated_blocks); }
 
 void* observation_memory(void*, std::size_t bytes) {
+  if (emulated_observation != nullptr) {
+    void* const of_the_device = emulated_observation->of(bytes);
+    fill_memory(of_the_device, 0xff, bytes, nullptr);
+    return of_the_device;
+  }
   static std::unique_ptr<std::max_align_t[]> memory;
   memory = std::make_unique<std::max_align_t[]>(bytes / sizeof(std::max_align_t) + 1);
   std::memset(memory.get(), 0xff, bytes);

@@ -41,6 +41,10 @@ struct EmulatedAccess {
   EmulatedAccess& operator=(const EmulatedAccess&) = delete;
 };
 
+/// Of the device that is emulated; null: memory of the grid's own, which no device counts.
+class ObservationMemory;
+extern ObservationMemory* emulated_observation;
+
 /// Where work goes that is done later, in order, and how what is there gets done: for tests of a host that does not wait. Null: work is
 /// done at once.
 struct EmulatedQueue {

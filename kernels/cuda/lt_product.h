@@ -25,17 +25,25 @@ std::int64_t most_scratch_bytes();
 /// On the stream. workspace: library_workspace_bytes, 256-byte aligned. Throws Error naming shapes and formats.
 void run_call(const LtCall& call, const LtPointers& pointers, void* workspace, void* stream);
 
-/// What an algorithm is chosen for. Alignments in bytes, a power of two up to 256.
+/// What an algorithm may count on: loads are of 16 bytes at most (cuBLAS is at its best where pointers are multiples of that, NUMERICS 4), and the memory plan's places lie at multiples of 64, so that equal
+/// layers get the same algorithm.
+inline constexpr std::uint32_t best_alignment = 16;
+
+/// What an algorithm is chosen for. Alignments in bytes, a power of two up to best_alignment.
 struct LtKey {
   LtCall call;
-  std::uint32_t a = 256, b = 256, d = 256;
+  std::uint32_t a = best_alignment, b = best_alignment, d = best_alignment;
   auto operator<=>(const LtKey&) const = default;
 };
+/// Of a place in memory: the greatest power of two up to 256.
 inline std::uint32_t alignment_of(const void* data) {
   const auto address = reinterpret_cast<std::uintptr_t>(data);
   return static_cast<std::uint32_t>(std::min<std::uintptr_t>(256, address == 0 ? 256 : address & (~address + 1)));
 }
-inline LtKey key_of(const LtCall& call, const LtPointers& p) { return {call, alignment_of(p.a), alignment_of(p.b), alignment_of(p.d)}; }
+inline LtKey key_of(const LtCall& call, const LtPointers& p) {
+  const auto counted = [](const void* data) { return std::min(best_alignment, alignment_of(data)); };
+  return {call, counted(p.a), counted(p.b), counted(p.d)};
+}
 
 /// The call's facts; the algorithm's are the caller's to fill in.
 inline ProductChoice choice_of(const LtCall& call) {
@@ -47,6 +55,9 @@ inline ProductChoice choice_of(const LtCall& call) {
   c.a = call.b.format;
   c.b = call.a.format;
   c.c = call.d.format;
+  c.leading_a = call.b.leading;
+  c.leading_b = call.a.leading;
+  c.leading_c = call.d.leading;
   c.transposed_a = call.transpose_b;
   c.transposed_b = call.transpose_a;
   c.bias = call.bias;

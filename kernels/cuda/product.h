@@ -21,6 +21,7 @@ void register_products(KernelTable& table);
 /// on. C is [columns, rows] row by row; numbers are cuBLASLt's own.
 struct ProductChoice {
   std::int64_t rows = 0, columns = 0, depth = 0, batch = 1;
+  std::int64_t leading_a = 0, leading_b = 0, leading_c = 0;   ///< elements from one row to the next, as they lie in memory
   Format a = Format::fp32, b = Format::fp32, c = Format::fp32;
   bool transposed_a = false, transposed_b = false, bias = false;
   const char* compute = "";       ///< "fp32 pedantic", "fast tf32", "fp32", "fp64"

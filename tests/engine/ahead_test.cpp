@@ -66,6 +66,7 @@ Course train(const Plan& plan, Device& device, bool ahead) {
     for (const auto& [category, bytes] : t.memory_by_category()) held += bytes;
     EXPECT_EQ(static_cast<std::size_t>(held), device.live_bytes() - held_before);
   }
+  EXPECT_EQ(device.live_bytes(), held_before) << "what its kernels observed with, too";
   EXPECT_EQ(announced.size(), course.steps.size());
   for (std::size_t i = 0; i < announced.size(); ++i) EXPECT_EQ(announced[i], static_cast<std::int64_t>(i));
   return course;

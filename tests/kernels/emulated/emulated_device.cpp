@@ -11,6 +11,7 @@
 #include <string>
 
 #include "kernels/cuda/grid.h"
+#include "kernels/cuda/observation_memory.h"
 #include "kernels/cuda/product.h"
 #include "kernels/cuda/register.h"
 #include "kernels/error.h"
@@ -53,7 +54,9 @@ class EmulatedDevice final : public Device {
  public:
   explicit EmulatedDevice(bool queued) {
     if (cuda::emulated_access != nullptr) throw Error("emulated device: there is one already");
+    blocks();   // is there longer than a device that lives to the program's end
     cuda::emulated_access = access;
+    cuda::emulated_observation = &observation_;
     description_.kind = DeviceKind::cuda;
     description_.name = "emulated GPU";
     description_.instruction_set = "sm_00";
@@ -62,7 +65,11 @@ class EmulatedDevice final : public Device {
     cuda::register_products(kernels_);
     if (queued) queue_ = std::make_unique<LateQueue>();
   }
-  ~EmulatedDevice() override { cuda::emulated_access = nullptr; }
+  ~EmulatedDevice() override {
+    observation_.give_back();
+    cuda::emulated_observation = nullptr;
+    cuda::emulated_access = nullptr;
+  }
   EmulatedDevice(const EmulatedDevice&) = delete;
   EmulatedDevice& operator=(const EmulatedDevice&) = delete;
 
@@ -96,6 +103,9 @@ class EmulatedDevice final : public Device {
   std::size_t peak_bytes() const override { return peak_; }
   void reset_peak() override { peak_ = live_; }
 
+  std::size_t observation_bytes() const override { return observation_.bytes(); }
+  void release_observation() override { observation_.give_back(); }
+
   void copy_to_device(void* device_memory, const void* host_memory, std::size_t bytes) override {
     synchronize();
     const cuda::EmulatedAccess open;
@@ -122,6 +132,7 @@ class EmulatedDevice final : public Device {
   DeviceDescription description_;
   KernelTable kernels_;
   std::size_t live_ = 0, peak_ = 0;
+  cuda::ObservationMemory observation_{*this};
 };
 
 }  // namespace
