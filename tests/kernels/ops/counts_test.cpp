@@ -91,7 +91,8 @@ RoundingCounts same_everywhere(const Case& c, const std::vector<Look>& looks = {
       EXPECT_EQ(first.counts[0].elements > 0, look != Look::nothing) << c.operation;
       if (compute == Format::fp32 && look == Look::everything) counts = first.counts[0];
       for (const auto& [where, kernels] : all_kernels())
-        if (where != "avx2") expect_same(run(c, compute, kernels, 3, look), first, c.operation + " " + where + " " + name(compute));
+        if (where != "avx2" && (grids_have_the_bits_of(compute) || &kernels != &grid_kernels().front().kernels))
+          expect_same(run(c, compute, kernels, 3, look), first, c.operation + " " + where + " " + name(compute));
     }
   return counts;
 }

@@ -179,10 +179,11 @@ const KernelTable& kernels_of(InstructionSet set) {
 }
 
 std::vector<NamedKernels> grid_kernels() {
-  std::vector<NamedKernels> grids = {{"emulated grid", emulated_device().kernels()}};
-  if (Device* const gpu = gpu_device()) grids.push_back({gpu->description().name, gpu->kernels()});
-  return grids;
+  if (Device* const gpu = gpu_device()) return {{gpu->description().name, gpu->kernels()}};
+  return {{"emulated grid", emulated_device().kernels()}};
 }
+
+bool grids_have_the_bits_of(Format compute) { return compute != Format::fp64 || gpu_device() == nullptr; }
 
 std::vector<NamedKernels> all_kernels() {
   std::vector<NamedKernels> all;

@@ -32,8 +32,10 @@ struct NamedKernels {
   std::string name;
   const KernelTable& kernels;
 };
-/// The kernels of GPUs: on the emulated grid, in memory that is closed to the host, and on the GPU if one is named.
+/// The kernels of GPUs: on the GPU if one is named, else on the emulated grid, in memory that is closed to the host.
 std::vector<NamedKernels> grid_kernels();
+/// Whether these are the CPU's bits: fp32 has functions of its own (kernels/math), fp64 calls the C library's, on a GPU CUDA's.
+bool grids_have_the_bits_of(Format compute);
 /// Kernels that have to agree to the bit: of every instruction set this processor has, portable first, and those of GPUs.
 std::vector<NamedKernels> all_kernels();
 
