@@ -1,6 +1,7 @@
 #include "kernels/cuda_module.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
@@ -119,6 +120,22 @@ CudaModule::CudaModule(const CudaPlaces& places) {
     return;
   }
   facts_ = facts();
+}
+
+bool has_code_for(std::string_view architectures, int major, int minor) {
+  while (!architectures.empty()) {
+    const std::string_view word = architectures.substr(0, architectures.find(' '));
+    architectures.remove_prefix(std::min(architectures.size(), word.size() + 1));
+    int number = 0;
+    const auto [rest, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+    if (error != std::errc()) continue;
+    const std::string_view kind = word.substr(static_cast<std::size_t>(rest - word.data()));
+    const bool for_one = kind.starts_with('a') || kind.starts_with('f');   // "90a": that generation's own instructions
+    const bool machine_code = !kind.ends_with("-virtual"), ptx = !kind.ends_with("-real") && !for_one;
+    if (machine_code && number / 10 == major && number % 10 <= minor) return true;
+    if (ptx && number <= 10 * major + minor) return true;
+  }
+  return false;
 }
 
 std::unique_ptr<Device> CudaModule::make_device(int ordinal) const {

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/device.h"
@@ -15,12 +16,16 @@ namespace ulpscope {
 struct CudaModuleFacts {
   int interface = 0;                    ///< cuda_module_interface of the sources it was built from
   int runtime_version = 0;              ///< of the CUDA runtime it was built with: 13000 is 13.0
-  const char* architectures = "";       ///< "75 80 86 89 90 100 120": compute capabilities it has code for
+  const char* architectures = "";       ///< as CMake has it, "75-real 80-real 120": has_code_for reads it
   Device* (*make_device)(int ordinal) = nullptr;   ///< the caller's to delete; throws Error
 };
-inline constexpr int cuda_module_interface = 2;
+inline constexpr int cuda_module_interface = 3;
 /// The one symbol of the module: `const CudaModuleFacts* ulpscope_cuda_module()`.
 inline constexpr const char* cuda_module_symbol = "ulpscope_cuda_module";
+
+/// Whether code for these architectures runs on a GPU of this compute capability: machine code ("75-real", and "75") on the same major number from its minor
+/// one on, PTX ("75-virtual", and "75") on every later one, which the driver compiles.
+bool has_code_for(std::string_view architectures, int major, int minor);
 
 /// Where things are looked for. Tests put their own in its place.
 struct CudaPlaces {
@@ -39,7 +44,7 @@ struct CudaModuleState {
   bool loaded = false;
   std::string problem;         ///< why it is not and what to do: one sentence
   int runtime_version = 0;     ///< 13000: it was built with 13.0
-  std::string architectures;   ///< compute capabilities it has code for: "75 80 86"
+  std::string architectures;   ///< what it has code for, as CMake has it: "75-real 80-real 120"
 };
 
 class CudaModule {

@@ -53,8 +53,8 @@ std::string devices_text(const Device& cpu, const GpuSearch& gpus, const CudaMod
                 ? fmt::format("      {:<10} native\n", mode.name)
                 : fmt::format("      {:<10} emulated: the format's numbers, not its speed\n", mode.name);
   }
-  const std::vector<std::string> reasons = why_no_gpu(gpus, module, 0);
-  for (std::size_t i = 0; i < gpus.gpus.size(); ++i) text += gpu_text(gpus.gpus[i], static_cast<int>(i), reasons.empty());
+  for (int i = 0; i < static_cast<int>(gpus.gpus.size()); ++i)
+    text += gpu_text(gpus.gpus[static_cast<std::size_t>(i)], i, why_no_gpu(gpus, module, i).empty());
   if (gpus.gpus.empty()) text += "GPU   none seen; all modes absent\n";
   if (gpus.driver_found) {
     text += fmt::format("      NVIDIA driver found{}\n",
@@ -66,7 +66,7 @@ std::string devices_text(const Device& cpu, const GpuSearch& gpus, const CudaMod
                     "      ") +
             "\n";
   }
-  for (const std::string& reason : reasons) text += wrapped("      - " + reason, "        ") + "\n";
+  for (const std::string& reason : why_no_gpu(gpus, module)) text += wrapped("      - " + reason, "        ") + "\n";
   return text;
 }
 

@@ -132,18 +132,19 @@ json devices_json(const Device& cpu, const GpuSearch& gpus, const CudaModuleStat
       {"modes", modes_json([](const engine::Mode& mode) { return native_on_cpu(mode) ? "native" : "emulated"; })}};
   json list = json::array();
   for (const Gpu& gpu : gpus.gpus) {
+    const bool usable = why_no_gpu(gpus, module, static_cast<int>(list.size())).empty();
     list.push_back({{"name", gpu.name},
                     {"compute_capability", fmt::format("{}.{}", gpu.major, gpu.minor)},
                     {"memory_bytes", gpu.memory_bytes},
                     {"multiprocessors", gpu.multiprocessors ? json(*gpu.multiprocessors) : json(nullptr)},
                     {"clock_mhz", gpu.clock_khz ? json(static_cast<double>(*gpu.clock_khz) * 1e-3) : json(nullptr)},
-                    {"modes", modes_json([&](const engine::Mode& mode) { return module.loaded ? name(on_gpu(mode, gpu.major, gpu.minor)) : "absent"; })}});
+                    {"modes", modes_json([&](const engine::Mode& mode) { return usable ? name(on_gpu(mode, gpu.major, gpu.minor)) : "absent"; })}});
   }
   all["cuda"] = {{"module", {{"loaded", module.loaded}, {"problem", module.problem}, {"runtime_version", module.runtime_version}, {"architectures", module.architectures}}},
                  {"driver_found", gpus.driver_found},
                  {"driver_cuda_version", gpus.driver_version.empty() ? json(nullptr) : json(gpus.driver_version)},
                  {"gpus", list},
-                 {"reasons", why_no_gpu(gpus, module, 0)}};
+                 {"reasons", why_no_gpu(gpus, module)}};
   return all;
 }
 

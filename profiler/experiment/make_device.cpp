@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "kernels/error.h"
 #include "reports/hardware/support.h"
@@ -49,6 +51,22 @@ std::vector<std::string> why_no_gpu(const GpuSearch& gpus, const CudaModuleState
     reasons.push_back(fmt::format("the NVIDIA driver serves CUDA up to {}, the GPU module was built with {}: update the driver, or build "
                                   "ulpscope with a CUDA Toolkit {}",
                                   gpus.driver_version, version_text(module.runtime_version), driver / 1000));
+  if (module.loaded && gpu < static_cast<int>(gpus.gpus.size())) {
+    const Gpu& asked = gpus.gpus[static_cast<std::size_t>(gpu)];
+    if (!has_code_for(module.architectures, asked.major, asked.minor))
+      reasons.push_back(fmt::format("the GPU module has no code for {}, compute capability {}.{}, but for {}: build ulpscope with -DULPSCOPE_CUDA_ARCHITECTURES={}{} and "
+                                    "a CUDA Toolkit that knows it (12 for 7.0, 13 from 7.5 on)",
+                                    asked.name, asked.major, asked.minor, module.architectures, asked.major, asked.minor));
+  }
+  return reasons;
+}
+
+std::vector<std::string> why_no_gpu(const GpuSearch& gpus, const CudaModuleState& module) {
+  std::vector<std::string> reasons = why_no_gpu(gpus, module, 0);
+  for (int i = 1; i < static_cast<int>(gpus.gpus.size()); ++i) {
+    for (std::string& reason : why_no_gpu(gpus, module, i))
+      if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end()) reasons.push_back(std::move(reason));
+  }
   return reasons;
 }
 

@@ -24,6 +24,8 @@ DeviceChoice parse_device(const std::string& which);
 /// Why no GPU can be used here and what to do, from the driver's side and the module's: one sentence each. Empty: the GPU with this
 /// number can.
 std::vector<std::string> why_no_gpu(const GpuSearch& gpus, const CudaModuleState& module, int gpu);
+/// For each of them, each reason once.
+std::vector<std::string> why_no_gpu(const GpuSearch& gpus, const CudaModuleState& module);
 
 /// Throws UsageError for a GPU that cannot be used, with the reasons.
 std::unique_ptr<Device> make_device(const std::string& which, int threads);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "profiler/cli/devices_text.h"
 #include "profiler/cli/text.h"
@@ -217,6 +218,26 @@ TEST(CudaDriver, ADriverOlderThanTheModuleIsSaid) {
   answers.version = 13010;   // minor versions are compatible
   EXPECT_TRUE(why_no_gpu(find_gpus(FakeSystem()), module, 0).empty());
   EXPECT_THAT(why_no_gpu(find_gpus(FakeSystem()), module, 1).at(0), HasSubstr("there is no GPU 1: the driver has 1"));
+}
+
+TEST(CudaDriver, AGpuThatTheModuleHasNoCodeForIsSaid) {
+  answers = {.init = 0, .version = 13000, .count = 2};   // an H200, a T4
+  const GpuSearch found = find_gpus(FakeSystem());
+  const CudaModuleState module{.loaded = true, .problem = {}, .runtime_version = 13000, .architectures = "80-real 90"};
+  EXPECT_TRUE(why_no_gpu(found, module, 0).empty());
+  EXPECT_THAT(why_no_gpu(found, module, 1).at(0),
+              HasSubstr("no code for NVIDIA T4, compute capability 7.5, but for 80-real 90: build ulpscope with -DULPSCOPE_CUDA_ARCHITECTURES=75"));
+  const std::string text = devices_text(*make_cpu_device({.threads = 1, .instruction_set = {}}), found, module);
+  EXPECT_THAT(text, HasSubstr("no code for NVIDIA T4"));
+}
+
+TEST(CudaDriver, CodeRunsOnItsGenerationAndPtxOnLaterOnes) {
+  for (const auto& [architectures, major, minor] : std::vector<std::tuple<const char*, int, int>>{
+           {"75-real 80-real 120", 7, 5}, {"80-real", 8, 9}, {"75", 7, 5}, {"75", 9, 0}, {"80-virtual", 8, 0}, {"80 90", 12, 0}, {"100-real", 10, 3}, {"90a-real 120", 12, 0}})
+    EXPECT_TRUE(has_code_for(architectures, major, minor)) << architectures << " on " << major << "." << minor;
+  for (const auto& [architectures, major, minor] : std::vector<std::tuple<const char*, int, int>>{
+           {"75-real 80-real 120", 7, 0}, {"75-real 80-real 120", 11, 0}, {"86-real", 8, 0}, {"80-real", 9, 0}, {"90", 8, 9}, {"", 9, 0}, {"90a-real", 12, 0}})
+    EXPECT_FALSE(has_code_for(architectures, major, minor)) << architectures << " on " << major << "." << minor;
 }
 
 TEST(CudaDriver, DevicesAreNamed) {
