@@ -79,6 +79,7 @@ class GraphBuilder {
     } catch (const UsageError& error) {
       refuse_node(node, error.what());
     }
+    if (std::find(node.shape.begin(), node.shape.end(), 0) != node.shape.end()) refuse_node(node, fmt::format("its shape {} has no element: each extent is at least 1", to_string(shape)));
     if (node.op == "input") {
       for (const Numbers& n : node.values) check_list(node, n, shape);
       values_[node.name] = g.add_input(node.name, shape, node.format);

@@ -27,6 +27,7 @@ Layout layout_of(const Graph& graph, const Node& node, bool masked) {
   l.values = l.packed ? 1 : 3;
   if (l.heads < 1 || l.groups < 1 || l.heads % l.groups != 0) refuse(graph, node, "kv_heads must divide heads");
   const Shape& q = input_of(graph, node, 0).shape;
+  if (q.rank == 3 && l.heads > q[2]) refuse(graph, node, fmt::format("{} heads of at least one number each are more than q's {}", l.heads, q[2]));
   const std::int64_t parts = l.packed ? l.heads + 2 * l.groups : l.heads;
   if (q.rank != 3 || q[2] % parts != 0)
     refuse(graph, node, l.packed ? fmt::format("takes q, k and v packed as [B, T, {} * D]: {} heads of q, {} each of k and v", parts, l.heads, l.groups)

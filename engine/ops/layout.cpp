@@ -44,7 +44,7 @@ Operator split_heads() {
   op.infer = [](const Graph& graph, const Node& node) -> std::vector<ValueType> {
     const Value& x = input_of(graph, node, 0);
     const std::int64_t heads = node.attributes.integer("heads"), parts = node.attributes.integer("parts");
-    if (x.shape.rank != 3 || heads < 1 || parts < 1 || x.shape[2] % (heads * parts) != 0)
+    if (x.shape.rank != 3 || heads < 1 || parts < 1 || heads > x.shape[2] || parts > x.shape[2] / heads || x.shape[2] % (heads * parts) != 0)
       refuse(graph, node, fmt::format("the last of three dimensions must divide into {} parts of {} heads", parts, heads));
     const ValueType one{Shape{x.shape[0], heads, x.shape[1], x.shape[2] / (heads * parts)}, x.format};
     return std::vector<ValueType>(static_cast<std::size_t>(parts), one);

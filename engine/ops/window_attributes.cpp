@@ -2,7 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <limits>
+
 namespace ulpscope::engine {
+namespace {
+
+/// Of kernel, stride, padding and dilation: what follows from two of them still fits into 64 bits.
+constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+
+}  // namespace
 
 std::vector<std::int64_t> sizes_attribute(const Graph& graph, const Node& node, const char* name, int dimensions,
                                           std::int64_t fallback) {
@@ -28,6 +37,8 @@ Window window_of(const Graph& graph, const Node& node, const std::vector<std::in
     const int axis = 2 - dimensions + i;
     if (kernel[k] < 1 || stride[k] < 1 || dilation[k] < 1 || padding[k] < 0)
       refuse(graph, node, "kernel, stride and dilation must be at least 1, padding at least 0");
+    if (kernel[k] > most || stride[k] > most || dilation[k] > most || padding[k] > most)
+      refuse(graph, node, fmt::format("kernel, stride, dilation and padding are at most {}", most));
     window.kernel[axis] = kernel[k];
     window.stride[axis] = stride[k];
     window.padding[axis] = padding[k];

@@ -283,6 +283,13 @@ TEST_F(GraphExperiment, MistakesAreNamedWithTheirPlace) {
   EXPECT_EQ(with(" {name = 'i', op = 'input', format = 'i32', shape = [9], values = {integers = 4}},\n" + look), "no UsageError");
   EXPECT_THAT(with(" {name = 'v', op = 'parameter', shape = [4611686018427387904, 4], init = 1},\n" + loss),
               HasSubstr("'v': the shape [4611686018427387904, 4] has more elements"));
+  EXPECT_THAT(with(" {name = 'v', op = 'parameter', shape = [0, 3], init = 1},\n" + loss), AllOf(HasSubstr("g.toml:4"), HasSubstr("[0, 3] has no element")));
+  const std::string long_row = " {name = 'x', op = 'parameter', shape = [1, 1, 4], init = 1},\n {name = 's', inputs = 'x', ";
+  for (const char* wide : {"op = 'split_heads', heads = 4294967296, parts = 4294967296", "op = 'split_heads', heads = 1, parts = 9223372036854775807"})
+    EXPECT_THAT(with(long_row + wide + "},\n" + loss), AllOf(HasSubstr("g.toml:5"), HasSubstr("must divide into"))) << wide;
+  EXPECT_THAT(with(long_row + "op = 'attention', heads = 9223372036854775807},\n" + loss), AllOf(HasSubstr("g.toml:5"), HasSubstr("are more than q's 4")));
+  for (const char* wide : {"op = 'avg_pool1d', kernel = 2, padding = 4611686018427387904", "op = 'avg_pool1d', kernel = 2, stride = 9223372036854775807", "op = 'avg_pool1d', kernel = 4294967296"})
+    EXPECT_THAT(with(long_row + wide + "},\n" + loss), AllOf(HasSubstr("g.toml:5"), HasSubstr("at most 2147483647"))) << wide;
   EXPECT_THAT(with(" {name = 'v', op = 'sum', inputs = 'w'},\n"), HasSubstr("model.loss = \"loss\": no node has this name"));
   EXPECT_THAT(with(" {name = 'loss', op = 'scale', inputs = 'w', factor = 2},\n"), HasSubstr("a loss is one number"));
   EXPECT_THAT(mistake_in("model = {kind = 'graph'}"), HasSubstr("no [[node]] table"));
