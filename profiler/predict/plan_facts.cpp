@@ -227,6 +227,7 @@ void add_ranges(const PlanFacts& facts, const std::vector<std::string>& explaine
     const reports::TensorStatsRecord stats = tensor_stats(*range);
     r.elements = stats.elements;
     r.greatest = stats.greatest_magnitude.value_or(0.0);
+    r.least = stats.least_magnitude.value_or(0.0);
     r.histogram = stats.histogram.value_or(reports::ExponentHistogram{});
     input.ranges.push_back(std::move(r));
   };

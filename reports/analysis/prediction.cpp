@@ -135,7 +135,7 @@ Layers layers_of(const PredictionInput& input) {
   Layers layers;
   for (const StoredRange& r : input.ranges)
     if (r.backward && !r.histogram.counts.empty())
-      layers[layer_name(r.node, input.layer_depth)].push_back({&r, {r.format, 1.0, r.greatest, &r.histogram}});
+      layers[layer_name(r.node, input.layer_depth)].push_back({&r, {r.format, 1.0, r.greatest, &r.histogram, r.least}});
   return layers;
 }
 

@@ -54,6 +54,7 @@ struct StoredRange {
   std::string hands_on{};       ///< the tensor whose numbers it hands on unchanged (relu, select ...)
   std::int64_t elements = 0;
   double greatest = 0.0;  ///< of the finite elements, unscaled
+  double least = 0.0;     ///< of the finite non-zero elements, unscaled; 0: not known
   ExponentHistogram histogram{};
 };
 

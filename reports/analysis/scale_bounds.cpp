@@ -51,8 +51,8 @@ double flushed_at(const ScaledRange& range, double scale) {
   const double edge = std::log2(info(range.format).flush_threshold) + std::log2(range.scale) - std::log2(scale);
   double lost = 0.0, exponent = range.histogram->first;
   for (const std::uint64_t count : range.histogram->counts) {
-    // Where the greatest is a power of two, all of its binade are it: 1/N, as means make it. What is at the edge goes to zero.
-    const bool one_number = range.greatest == std::exp2(exponent);
+    // 1/N, as means make it. What is at the edge goes to zero.
+    const bool one_number = range.greatest == std::exp2(exponent) || range.least == std::exp2(exponent);
     lost += static_cast<double>(count) * (one_number ? (edge >= exponent ? 1.0 : 0.0) : std::clamp(edge - exponent, 0.0, 1.0));
     exponent += 1.0;
   }

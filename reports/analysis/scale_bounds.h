@@ -24,12 +24,14 @@ struct ScaledRange {
   double scale = 1.0;                            ///< at which they were counted
   double greatest = 0.0;                         ///< magnitude of the finite elements, at that scale, before rounding
   const ExponentHistogram* histogram = nullptr;  ///< of the non-zero elements, at that scale, before rounding; null: not known
+  double least = 0.0;                            ///< magnitude of the finite non-zero elements, as greatest; 0: not known
 };
 
 /// Elements that are finite and not zero.
 double nonzero(const ScaledRange& range);
 /// How many of them become zero at another scale. Inside a binade they are taken to lie log-uniformly, which matters only where the
-/// scales are not a power of two apart.
+/// scales are not a power of two apart; but where its greatest or the least of all is the power of two that begins it, all of it is taken to be that one number, which
+/// at the edge goes to zero.
 double flushed_at(const ScaledRange& range, double scale);
 /// The share of all of them that becomes zero; 0 if there is none.
 double flushed_share(const std::vector<ScaledRange>& ranges, double scale);

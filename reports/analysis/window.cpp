@@ -168,7 +168,7 @@ Samples gather(const std::vector<TensorStatsRecord>& rows, const Evidence& e, Pr
     const ScaledTensor& tensor = gradients.at(row.tensor);
     samples[layer_name(tensor.node->record.name, depth)][row.step].push_back(
         {e.plan().title(row.tensor),
-         {tensor.format, scale, row.greatest_magnitude.value_or(0.0), row.histogram ? &*row.histogram : nullptr}});
+         {tensor.format, scale, row.greatest_magnitude.value_or(0.0), row.histogram ? &*row.histogram : nullptr, row.least_magnitude.value_or(0.0)}});
     if (shadow) provenance = Provenance::recomputed;
   }
   return samples;

@@ -63,5 +63,18 @@ TEST(ScaleBounds, WhatLiesAtTheEdgeIsLost) {
   EXPECT_EQ(least_scale(ranges, 0.01, -126), least_kept_power(0x1p-21, Format::fp16)) << "as the cause has it";
 }
 
+/// Three of four are 2^-20, one is 1: at a scale of 2^-5 the small ones lie halfway between 0 and the least number of fp16, which rounds to 0.
+TEST(ScaleBounds, WhatLiesAtTheEdgeIsLostBesideLargerOnesToo) {
+  ExponentHistogram histogram{.first = -20, .counts = std::vector<std::uint64_t>(21, 0)};
+  histogram.counts.front() = 3;
+  histogram.counts.back() = 1;
+  std::vector<ScaledRange> ranges{{Format::fp16, 1.0, 1.0, &histogram, 0x1p-20}};
+  EXPECT_EQ(flushed_share(ranges, 0x1p-5), 0.75);
+  EXPECT_EQ(flushed_share(ranges, 0x1p-4), 0.0);
+  EXPECT_EQ(least_scale(ranges, 0.01, -126), -4);
+  ranges[0].least = 0x1.8p-20;   // beyond half a step
+  EXPECT_EQ(flushed_share(ranges, 0x1p-5), 0.0);
+}
+
 }  // namespace
 }  // namespace ulpscope::reports
