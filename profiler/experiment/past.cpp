@@ -182,7 +182,7 @@ class PastReader {
     const std::int64_t kept = past.state ? past.state->iteration : 0;
     for (const reports::StepRecord& step : steps) {
       if (step.step >= kept || !step.loss) continue;
-      past.watch.see(step.step, *step.loss, step.skipped, false);
+      past.watch.see(step.step, *step.loss, step.skipped, false, step.learning_rate.value_or(1.0));
       past.replays.wanted(static_cast<float>(*step.loss), step.finite);
     }
     if (kept > 0) past.counts = counts_of(file_, run.id, kept);

@@ -60,12 +60,14 @@ void Recorder::record_events(const engine::StepResult& result) {
   if (result.stopped) push_event(result.iteration, event_kind::stop, result.loss);
 }
 
-bool DivergenceWatch::see(std::int64_t step, double loss, bool skipped, bool stopped) {
+bool DivergenceWatch::see(std::int64_t step, double loss, bool skipped, bool stopped, double learning_rate) {
   if (diverged_at_ || (skipped && !stopped)) return false;  // a skipped step's loss changes nothing
+  const bool same_weights = !moved_;
+  moved_ = moved_ || learning_rate != 0.0;
   if (std::isfinite(loss)) {
     if (!first_loss_) first_loss_ = loss;
     const double size = std::abs(*first_loss_) < runaway_near_zero ? 1.0 : std::abs(*first_loss_);
-    steps_above_ = loss - *first_loss_ > (runaway_ratio - 1.0) * size ? steps_above_ + 1 : 0;
+    steps_above_ = !same_weights && loss - *first_loss_ > (runaway_ratio - 1.0) * size ? steps_above_ + 1 : 0;
     if (steps_above_ < runaway_steps) return false;
   }
   diverged_at_ = step;
@@ -74,7 +76,7 @@ bool DivergenceWatch::see(std::int64_t step, double loss, bool skipped, bool sto
 
 void Recorder::watch_for_divergence(const engine::StepResult& result) {
   const double loss = result.loss;
-  if (!watch_.see(result.iteration, loss, result.skipped, result.stopped)) return;
+  if (!watch_.see(result.iteration, loss, result.skipped, result.stopped, result.learning_rate)) return;
   push_event(result.iteration, event_kind::divergence, loss,
              {.what = std::isfinite(loss) ? "the loss has run away" : "the loss is not finite",
               .first_loss = watch_.first_loss()});

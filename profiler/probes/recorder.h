@@ -20,14 +20,16 @@ inline constexpr std::int64_t runaway_steps = 5;
 /// Sees the loss of every step, and when it has diverged.
 class DivergenceWatch {
  public:
-  /// True for the step that says so: once. stopped: the step ended the run.
-  bool see(std::int64_t step, double loss, bool skipped, bool stopped);
+  /// True for the step that says so: once. stopped: the step ended the run. Where no step before had a learning rate, the weights are the first ones,
+  /// and a loss that rises is other data.
+  bool see(std::int64_t step, double loss, bool skipped, bool stopped, double learning_rate);
   std::optional<std::int64_t> diverged_at() const { return diverged_at_; }
   const std::optional<double>& first_loss() const { return first_loss_; }
 
  private:
   std::optional<double> first_loss_;
   std::int64_t steps_above_ = 0;
+  bool moved_ = false;   ///< a step was applied with a learning rate
   std::optional<std::int64_t> diverged_at_;
 };
 

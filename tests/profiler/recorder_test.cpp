@@ -36,6 +36,7 @@ class RecorderTest : public ::testing::Test {
     engine::StepResult result;
     result.loss = loss;
     result.applied = 1;
+    result.learning_rate = 1e-3f;
     return result;
   }
 
@@ -128,6 +129,20 @@ TEST_F(RecorderTest, DivergenceIsSaidOnceAndOnlyWhenItLasts) {
   EXPECT_EQ(events(), "divergence@10 ");
   step(good(infinity));
   EXPECT_EQ(events(), "divergence@10 ");
+}
+
+TEST_F(RecorderTest, NothingRunsAwayThatDoesNotMove) {
+  const Recorder recorder(topics_, sink_, faults_, reports::RunId{1}, false);
+  const auto still = [](float loss) {
+    engine::StepResult result = good(loss);
+    result.learning_rate = 0.0f;
+    return result;
+  };
+  step(still(1));
+  for (int i = 0; i < 10; ++i) step(still(9.0f));
+  EXPECT_EQ(events(), "") << "other data";
+  for (int i = 0; i < 6; ++i) step(good(9.0f));   // the first of them has the old weights
+  EXPECT_EQ(events(), "divergence@16 ");
 }
 
 TEST_F(RecorderTest, ALossMayBeNegative) {
