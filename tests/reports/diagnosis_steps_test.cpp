@@ -76,6 +76,20 @@ TEST_F(DiagnosisStepsTest, LaterSkipsThatAreDue) {
   EXPECT_EQ(of(scaling::DeepspeedScaler{.initial_scale = 2.0f, .growth_interval = 25, .least_scale = 16.0f, .hysteresis = 1}, 20000.0, 65520.0, 40), std::pair(std::int64_t{2}, 16.0));
 }
 
+TEST_F(DiagnosisStepsTest, WhatWasLostWhileTheFileWasWrittenIsNotCalledHealthy) {
+  const ForgedRun run = searching(1.0, 0, 3);
+  const RunFileReader file = forge(in("a.ulp"), {&run});
+  EXPECT_EQ(diagnose(file).runs.at(0).verdict.find("unknown in part"), std::string::npos);
+  {
+    RunFileWriter writer(in("a.ulp"), {.append = true});
+    writer.push(CompletenessRecord{.kind = "dropped", .subject = "tensor_stats", .count = 753, .detail = "the queue was full"});
+    writer.close();
+  }
+  const RunDiagnosis found = diagnose(file).runs.at(0);
+  EXPECT_TRUE(found.verdict.starts_with("unknown in part: 753 rows of tensors were lost while the file was written. What is there says ")) << found.verdict;
+  EXPECT_TRUE(std::any_of(found.notes.begin(), found.notes.end(), [](const std::string& n) { return n.starts_with("753 rows of tensors were lost"); }));
+}
+
 TEST_F(DiagnosisStepsTest, ASearchForTheScaleIsNormal) {
   const RunDiagnosis d = of(searching(100.0, 7, 3));
   EXPECT_EQ(d.outcome, Outcome::healthy) << d.verdict;

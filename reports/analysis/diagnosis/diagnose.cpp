@@ -292,6 +292,9 @@ RunDiagnosis diagnose_run(const Evidence& e, const std::vector<MendRecord>& mend
   if (std::string unseen = unseen_sums(e); !unseen.empty()) run.notes.push_back(std::move(unseen));
   for (const Remedy& trial : other_trials(e, mends, run.causes))
     run.notes.push_back(fmt::format("tried: {}: {}", trial.change, trial.status));
+  if (e.lost_statistics() > 0)
+    run.notes.push_back(fmt::format("{} of tensors {} lost while the file was written, of all its runs together: what they held is not known (ulpscope info says why)",
+                                    counted(e.lost_statistics(), "row"), e.lost_statistics() == 1 ? "was" : "were"));
   if (!e.reading().empty()) run.notes.push_back(e.reading());
   run.verdict = verdict_of(e, story, run);
   return run;

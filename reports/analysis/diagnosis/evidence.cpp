@@ -137,6 +137,8 @@ Evidence::Evidence(const RunFileReader& reader, const RunRecord& run, std::int64
   const std::vector<TensorStatsRecord> rows = statistics(reader);
   for (const TensorStatsRecord& row : rows)
     if (row.observation == "shadow" && plan_.loss() == row.tensor && row.mean) shadow_losses_[row.step].push_back(*row.mean);
+  for (const CompletenessRecord& row : reader.completeness())
+    if ((row.kind == "dropped" || row.kind == "lost") && row.subject == "tensor_stats") lost_statistics_ += row.count.value_or(1);
   observed_ = gather(rows);
   for (ObservedStep& step : observed_) {
     fill_views(plan_, step.all);

@@ -70,6 +70,8 @@ class Evidence {
   Number shadow_loss(std::int64_t step) const;
   /// Observed steps whose statistics were not read.
   std::int64_t left_out() const { return left_out_; }
+  /// Rows of statistics that the recording was to hold and does not, of all runs of the file together: the queue was full, or the disk.
+  std::int64_t lost_statistics() const { return lost_statistics_; }
   const std::string& reading() const { return reading_; }  ///< of what was left out, in words; empty: nothing was
 
   /// train.* as recorded: setting("scaler.policy"), "" if it is not there.
@@ -99,6 +101,7 @@ class Evidence {
   bool one_step_ = false;
   std::optional<std::vector<std::int64_t>> read_{};  ///< steps; none: all
   std::int64_t left_out_ = 0;
+  std::int64_t lost_statistics_ = 0;
   std::string reading_{};
 };
 

@@ -131,7 +131,11 @@ std::string of_outcome(const Evidence& evidence, const StepStory& story, const R
 }  // namespace
 
 std::string verdict_of(const Evidence& evidence, const StepStory& story, const RunDiagnosis& run) {
-  const std::string text = of_outcome(evidence, story, run), diverged = divergence_words(run.causes);
+  const std::string diverged = divergence_words(run.causes);
+  std::string text = of_outcome(evidence, story, run);
+  if (evidence.lost_statistics() > 0 && (run.outcome == Outcome::healthy || run.outcome == Outcome::harmless))
+    text = fmt::format("unknown in part: {} of tensors {} lost while the file was written. What is there says {}", counted(evidence.lost_statistics(), "row"),
+                       evidence.lost_statistics() == 1 ? "was" : "were", text);
   if (diverged.empty() || run.outcome == Outcome::healthy || run.outcome == Outcome::fatal) return text;
   return fmt::format("{}. Besides, {}", text, diverged);
 }
