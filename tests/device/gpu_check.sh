@@ -65,6 +65,26 @@ assert all(mode["step_by_products"] > 0 for mode in gpt2["products"]["modes"]), 
 assert [part["name"] for part in left["parts"]].count("gpt2_124m") == 1
 assert set(left["steps_beside_the_cpu"]) == {"mlp", "gpt", "cnn", "encoder", "llama"}
 END
+# In a clone a bundle is packed wherever there is a device file of a GPU, of either kind; where there is none, any program says why.
+clone=$scratch/clone
+mkdir -p "$clone/scripts" "$clone/build/release/bin" "$scratch/dev"
+cp "$scripts/gpu_check" "$scripts/lib.sh" "$clone/scripts/"
+printf '#!/bin/sh\necho "GPU   none seen; all modes absent"\necho "      - no GPU module"\n' >"$clone/build/release/bin/ulpscope"
+printf '#!/bin/sh\necho packed\nexit 3\n' >"$clone/scripts/bundle"
+chmod +x "$clone/build/release/bin/ulpscope" "$clone/scripts/bundle"
+# with_devices FILE…: the script where /dev has these.
+with_devices() {
+  unshare -rm bash -c 'dev=$1 script=$2; shift 2; mount -t tmpfs none "$dev"; cd "$dev"; touch null "$@"; ln -s /proc/self/fd fd
+    mount --bind /dev/null null; mount --rbind "$dev" /dev; exec "$script"' - "$scratch/dev" "$clone/scripts/gpu_check" "$@" 2>&1 </dev/null
+}
+if unshare -rm mount -t tmpfs none "$scratch/dev" 2>/dev/null; then
+  for files in nvidia0 dxg 'nvidia0 dxg'; do
+    output=$(with_devices $files) || true
+    [ "$output" = packed ] || wrong "a clone on a machine with $files packs nothing"
+  done
+  output=$(with_devices nvidiactl) || true
+  [ "$output" = $'skipped: no GPU\n- no GPU module' ] || wrong "a clone on a machine without a GPU does not say why"
+fi
 export UNIT_CODE=1   # a unit that adds up otherwise than captured data say
 check 1
 [[ $output == *'matrix_unit                  failed with exit code 1'* ]] || wrong "a wrong unit is not said"
