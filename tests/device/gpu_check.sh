@@ -15,7 +15,7 @@ for word in "\$@"; do words+=("\${word//cuda:0/cpu}"); done
 case \$1 in
   devices)
     if [ "\${2:-}" = --json ]; then
-      printf '{\n  "gpus": [\n    {\n      "name": "CPU as GPU",\n      "major": 9\n    }\n  ]\n}\n'
+      cat "$scratch/devices.json"
     else
       echo "GPU   cuda:0: CPU as GPU, compute capability 9.0, 1 GiB"
     fi
@@ -28,6 +28,37 @@ case \$1 in
     ;;
   *) exec "$ulpscope" "\${words[@]}" ;;
 esac
+END
+# As the program writes it: the CPU's name before those of the GPUs, and modes before each.
+cat >"$scratch/devices.json" <<'END'
+{
+  "cpu": {
+    "modes": [
+      {
+        "mode": "fp32",
+        "runs": "native"
+      }
+    ],
+    "name": "a CPU",
+    "threads": 1
+  },
+  "cuda": {
+    "driver_found": true,
+    "gpus": [
+      {
+        "compute_capability": "9.0",
+        "modes": [
+          {
+            "mode": "fp32",
+            "runs": "native"
+          }
+        ],
+        "name": "CPU as GPU"
+      }
+    ],
+    "reasons": []
+  }
+}
 END
 for program in kernels_ops_test products_emulated_test engine_device_test engine_ahead_test; do
   printf '#!/bin/sh\necho "tf32 operands of fp32 are rounded to nearest"\n' >"$tree/lib/ulpscope/tests/$program"
