@@ -116,6 +116,11 @@ if unshare -rm mount -t tmpfs none "$scratch/dev" 2>/dev/null; then
   output=$(with_devices nvidiactl) || true
   [ "$output" = $'skipped: no GPU\n- no GPU module' ] || wrong "a clone on a machine without a GPU does not say why"
 fi
+# Seconds of the parts, as they stand in the script: under 6 minutes together, and none that has to pass comes behind the long ones.
+output=$(sed -n 's/^ *part \([^ ]*\) \([0-9]*\) .*/\1 \2/p' "$scripts/gpu_check")
+seconds=$(awk '{ all += $1 ~ /example/ ? 5 * $2 : $2 } END { print all }' <<<"$output")
+[ "$seconds" = 350 ] || wrong "the parts have $seconds seconds"
+awk '/gpt2/ { timed = 1 } /example/ && timed { exit 1 }' <<<"$output" || wrong "GPT-2 comes before the steps beside the CPU"
 export UNIT_CODE=1   # a unit that adds up otherwise than captured data say
 check 1
 [[ $output == *'matrix_unit                  failed with exit code 1'* ]] || wrong "a wrong unit is not said"
