@@ -119,6 +119,20 @@ TEST_F(Check, ATimingPhaseThatWasCutShortIsUnfinished) {
   for (const Finding& finding : result.findings) EXPECT_EQ(finding.text, "the timing phase: interrupted after 30 of 100 steps");
 }
 
+TEST_F(Check, WhatAMachineDoesNotGiveIsNoGap) {
+  const RunFileReader reader = make_run_file(in("a.ulp"), {made_up("fp16", 0, 2.0)});
+  const auto found_with = [&](const char* kind, const char* subject) {
+    RunFileWriter writer(in("a.ulp"), {.append = true});
+    writer.push(CompletenessRecord{.run = reader.runs().at(0).id, .kind = kind, .subject = subject, .detail = "why"});
+    writer.close();
+    return check({&reader}, parse_check_rules({"incomplete"})).findings.size();
+  };
+  for (const char* subject : {"kernel trace", "GPU state", "GPU state: power", "kernel counters"}) EXPECT_EQ(found_with("refused", subject), 0u) << subject;
+  EXPECT_EQ(found_with("refused", "kernel trace: flush of the trace"), 1u) << "what was not handed over is a gap";
+  EXPECT_EQ(found_with("fault", "GPU state"), 2u);
+  EXPECT_EQ(found_with("lost", "kernel trace: launches"), 3u);
+}
+
 TEST_F(Check, StepsThatAreNotThereAreNoneThatWentWell) {
   auto runs = three_seeds("fp16", 0.001);
   runs[1].steps = 17;
