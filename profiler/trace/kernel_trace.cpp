@@ -250,7 +250,8 @@ void KernelTrace::graph_node(std::uint64_t node, std::uint64_t original, std::ui
     // The call launches nothing: it makes a node. Completeness asks for nodes of the executable copy alone.
     if (const auto open = open_launches_.find(std::this_thread::get_id()); open != open_launches_.end() && open->second.depth > 0)
       open->second.captured = true;
-    data_.graph_nodes[node] = {current_span(), 0};
+    // CUPTI calls a copy made, too: the span that it has as a copy stays.
+    data_.graph_nodes.try_emplace(node, MappedGraphNode{current_span(), 0});
   } catch (...) {
   }
 }

@@ -174,7 +174,12 @@ TEST_F(KernelTraceTest, KernelsOfAGraphBelongToTheNodesThatWereCaptured) {
     t->end_node();
   }
   topics.step_end.publish({});
-  for (std::uint64_t n = 0; n < 2; ++n) source.gate.with([&](ActivityListener& l) { l.graph_node(200 + n, 100 + n, 9); });
+  for (std::uint64_t n = 0; n < 2; ++n) {
+    source.gate.with([&](ActivityListener& l) {
+      l.graph_node(200 + n, 100 + n, 9);
+      l.graph_node(200 + n, 0, 0);   // a copy is called made, too
+    });
+  }
   EXPECT_TRUE(source.stack.empty()) << "nothing is pushed outside of the window";
   for (std::int64_t s = 5; s < 7; ++s) {
     topics.step_begin.publish({s});
