@@ -54,6 +54,15 @@ void add_wheels(const std::string& prefix, std::vector<std::string>& to) {
     for (std::string& folder : folders(prefix, {"lib", "python3*", packages, "nvidia", "*", "lib"})) to.push_back(std::move(folder));
 }
 
+/// The installation that the shell's python3 is of: that of the folder it lies in. A virtual environment's is a link, to another one's.
+std::string python_prefix() {
+  for (const std::string& folder : split(variable("PATH"))) {
+    const fs::path python = fs::path(folder) / "python3";
+    if (std::error_code ignored; fs::is_regular_file(python, ignored)) return python.parent_path().parent_path().string();
+  }
+  return "";
+}
+
 std::string first_existing(const std::vector<std::string>& files) {
   for (const std::string& file : files) {
     std::error_code ignored;
@@ -80,6 +89,7 @@ CudaPlaces cuda_places() {
     if (const std::string folder = variable(home); !folder.empty()) places.libraries.push_back(folder + "/lib64");
   places.libraries.push_back("/usr/local/cuda/lib64");
   for (const char* python : {"VIRTUAL_ENV", "CONDA_PREFIX"}) add_wheels(variable(python), places.libraries);
+  add_wheels(python_prefix(), places.libraries);
   if (const std::string home = variable("HOME"); !home.empty()) add_wheels(home + "/.local", places.libraries);
   add_wheels("/usr/local", places.libraries);
   add_wheels("/usr", places.libraries);

@@ -36,7 +36,7 @@ struct CudaPlaces {
 };
 /// Of this machine: the module named by ULPSCOPE_CUDA_MODULE, or beside the program, or in ../lib/ulpscope; libraries in
 /// ULPSCOPE_CUDA_LIBRARIES (folders, separated by colons), CUDA_HOME, CUDA_PATH, /usr/local/cuda, and the nvidia/* wheels of the
-/// Python in VIRTUAL_ENV, CONDA_PREFIX, ~/.local and the system.
+/// Python in VIRTUAL_ENV, CONDA_PREFIX, that of the python3 on PATH, ~/.local and the system.
 CudaPlaces cuda_places();
 
 /// What is to be known of the module, loaded or not.

@@ -87,6 +87,22 @@ TEST(CudaModule, IsLookedForWhereTheVariablesSay) {
   EXPECT_THAT(cuda_places().modules, Contains(EndsWith("libulpscope_cuda.so")));
 }
 
+TEST(CudaModule, LibrariesAreLookedForBesideThePythonOnThePath) {
+  const std::filesystem::path environment = std::filesystem::temp_directory_path() / ("ulpscope_path_" + std::to_string(::getpid()));
+  const std::filesystem::path wheel = environment / "lib/python3.12/site-packages/nvidia/cublas/lib";
+  std::filesystem::create_directories(wheel);
+  std::filesystem::create_directories(environment / "bin");
+  const std::filesystem::path real = environment / "python";
+  std::ofstream(real) << "a program";
+  std::filesystem::create_symlink(real, environment / "bin/python3");   // as an environment that was never activated has it
+  const std::string before = std::getenv("PATH");
+  setenv("PATH", ("/no/such/folder:" + (environment / "bin").string() + ":" + before).c_str(), 1);
+  EXPECT_THAT(cuda_places().libraries, Contains(wheel.string()));
+  setenv("PATH", before.c_str(), 1);
+  EXPECT_THAT(cuda_places().libraries, ::testing::Not(Contains(wheel.string())));
+  std::filesystem::remove_all(environment);
+}
+
 #if defined(ULPSCOPE_REAL)
 /// The module that was built, on a machine that may have no GPU: it loads where CUDA's libraries are, and says what is missing.
 TEST(CudaModule, TheOneThatWasBuiltLoads) {
