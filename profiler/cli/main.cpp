@@ -17,6 +17,8 @@ int main(int argc, char** argv) {
   if (argc > 1 && (std::strcmp(argv[1], "run") == 0 || std::strcmp(argv[1], "mend") == 0 || std::strcmp(argv[1], "sweep") == 0)) bound_spinning(argv);
   // A reader that goes away (`| head`) must not end a training run.
   std::signal(SIGPIPE, SIG_IGN);
+  // A file that may not grow any further is said to be so, as a disk that is full is.
+  std::signal(SIGXFSZ, SIG_IGN);
   // Standard output is for results.
   spdlog::set_default_logger(spdlog::stderr_logger_mt("ulpscope"));
   spdlog::set_pattern("ulpscope: %v");
