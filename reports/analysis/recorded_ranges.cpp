@@ -52,13 +52,15 @@ void RecordedRanges::take(Step& step, const RangeRecord& row) const {
   step.recorded = true;
   step.complete = std::isfinite(step.scale) && step.scale > 0.0f;
   step.reach.resize(tensors_.size());
-  step.hopeless = step.record->loss && !std::isfinite(*step.record->loss);
+  const bool finite = step.record->finite;   // gradients alone are looked at: what was not finite beside them, such as the loss, skips no step
+  step.hopeless = !finite && step.record->loss && !std::isfinite(*step.record->loss);
   for (const TensorRange& range : row.tensors) {
-    if (loss_ == range.tensor && (range.not_finite || range.overflowed)) step.hopeless = true;
+    if (!finite && loss_ == range.tensor && (range.not_finite || range.overflowed)) step.hopeless = true;
     const auto place = places_.find(range.tensor);
     if (place == places_.end()) continue;
-    step.reach[place->second] = {range.greatest_magnitude, !range.not_finite, range.overflowed};
-    if (range.not_finite) step.complete = false;
+    const bool known = finite || !range.not_finite;
+    step.reach[place->second] = {range.greatest_magnitude, known, range.overflowed};
+    if (!known) step.complete = false;
   }
   step.hopeless = step.hopeless || hopeless(step);
 }
