@@ -203,7 +203,7 @@ RunEnd SingleRun::train(const engine::TrainerSetup& setup, RecordedPlan& plan) {
   if (shadow != nullptr) bytes["observation"] += shadow->device_bytes();
   ledger.record_peak(bytes);
   peak_bytes_ = ledger.peak_bytes();
-  faults_.guard("kernel trace", [&] { trace.record(begin); });
+  faults_.guard("kernel trace", [&] { trace.record(begin, context_.experiment.observe.ranges); });
   faults_.guard("node clock", [&] {
     const reports::Provenance provenance = time_provenance(context_.device, run_.mode);
     if (trace.of_gpu() && !trace.refused()) return;

@@ -105,6 +105,13 @@ void push_losses(const TraceRows& rows, const TraceData& data, const TraceCovera
   some("note", "markers", data.records.markers, "of NVTX, not used for matching");
 }
 
+/// On a GPU kernels of their own count, between those of the node that they are launched for.
+void push_counting(const TraceRows& rows, std::int64_t observed, bool ranges) {
+  constexpr const char* longer = "what counts was launched among a node's own kernels, and its time holds both; the timing phase counts nothing";
+  if (ranges) return rows.push("note", "kernel trace: ranges", {}, fmt::format("every step counted ranges: {}", longer));
+  rows.some("note", "kernel trace: observed steps", observed, fmt::format("of the traced ones: {}", longer));
+}
+
 void push_cost(const TraceRows& rows, const TraceCost& cost) {
   std::string detail;
   reports::Number seconds;
@@ -124,14 +131,14 @@ void push_cost(const TraceRows& rows, const TraceCost& cost) {
 }  // namespace
 
 void record_trace(const Sink& sink, reports::RunId run, const KernelTrace& trace, std::chrono::steady_clock::time_point run_begin,
-                  const KernelCounters* counters) {
+                  const KernelCounters* counters, bool ranges) {
   const TraceRows rows(sink, run);
   for (const TraceRefusal& refusal : trace.refusals()) {
     const bool all = refusal.what == "kernel trace";
     rows.push("refused", all ? refusal.what : "kernel trace: " + refusal.what, {},
               refusal_line(refusal.what, refusal.code, refusal.own_words) + (all ? empty_columns : ""), {}, Provenance::unknown);
   }
-  if (trace.refused()) return;
+  if (trace.refused()) return push_counting(rows, 0, ranges);
   const TraceData& data = trace.data();
   if (data.steps.empty()) {
     rows.push("note", "kernel trace", 0, "the run ended before the first step that is traced");
@@ -152,14 +159,17 @@ void record_trace(const Sink& sink, reports::RunId run, const KernelTrace& trace
                         trace.source_version(), 1e-9 * static_cast<double>(offset)),
             {}, Provenance::measured);
   push_losses(rows, data, c, trace.crossed_ids());
+  push_counting(rows, std::ssize(data.observed), ranges);
   push_cost(rows, trace.cost());
   rows.push("note", "kernel trace: tensor pipes", counted,
             counted > 0 ? "kernels with a count of their tensor pipes: that of their node's kernels together, in another step"
                         : fmt::format("no hardware counters were read, {}", uncounted));
 }
 
-void record_no_trace(const Sink& sink, reports::RunId run, const std::string& why) {
-  TraceRows(sink, run).push("refused", "kernel trace", {}, why + empty_columns, {}, Provenance::unknown);
+void record_no_trace(const Sink& sink, reports::RunId run, const std::string& why, bool ranges) {
+  const TraceRows rows(sink, run);
+  rows.push("refused", "kernel trace", {}, why + empty_columns, {}, Provenance::unknown);
+  push_counting(rows, 0, ranges);
 }
 
 }  // namespace ulpscope::profiler

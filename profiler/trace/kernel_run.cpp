@@ -26,12 +26,12 @@ RunTrace::RunTrace(Device& device, engine::Topics& topics, Faults& faults, const
                                                [this](const CountedStep& step) { record_counted_step(sink_, run_, step); });
 }
 
-void RunTrace::record(std::chrono::steady_clock::time_point run_begin) {
+void RunTrace::record(std::chrono::steady_clock::time_point run_begin, bool ranges) {
   if (!gpu_) return;
-  if (!trace_) return record_no_trace(sink_, run_, problem_);
+  if (!trace_) return record_no_trace(sink_, run_, problem_, ranges);
   if (counters_) counters_->finish();   // before the trace is done for want of steps
   trace_->finish();
-  record_trace(sink_, run_, *trace_, run_begin, counters_.get());
+  record_trace(sink_, run_, *trace_, run_begin, counters_.get(), ranges);
   if (trace_->refused()) return;   // there are no kernels to count
   if (counters_) return record_counters(sink_, run_, *counters_);
   record_no_counters(sink_, run_, "hardware counters cannot be read: the module that traces kernels was built with CUPTI of CUDA 12 (they need 13), or with "

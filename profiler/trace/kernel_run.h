@@ -26,8 +26,8 @@ class RunTrace {
   void before_replay() {
     if (counters_) counters_->before_replay();
   }
-  /// After the last step. Start times of kernels count from `run_begin`.
-  void record(std::chrono::steady_clock::time_point run_begin);
+  /// After the last step. Start times of kernels count from `run_begin`. ranges: every step counted them.
+  void record(std::chrono::steady_clock::time_point run_begin, bool ranges);
 
  private:
   const Sink& sink_;

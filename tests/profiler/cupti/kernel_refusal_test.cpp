@@ -77,7 +77,7 @@ TEST_F(KernelTraceTest, OnACpuThereIsNothingToTrace) {
   RunTrace run(*device, topics, faults, sink, reports::RunId{1}, 0, 10);
   EXPECT_FALSE(run.of_gpu());
   EXPECT_TRUE(topics.step_begin.silent());
-  run.record({});
+  run.record({}, true);
   EXPECT_TRUE(rows.notes.empty());
 }
 
@@ -86,6 +86,9 @@ TEST_F(KernelTraceTest, WithoutAModuleTheFileSaysWhy) {
   record_no_trace(rows.sink(), reports::RunId{3}, "kernels cannot be traced without libcupti");
   ASSERT_EQ(rows.notes.size(), 1u);
   EXPECT_THAT(rows.notes[0].detail, HasSubstr("without libcupti; the run goes on"));
+  record_no_trace(rows.sink(), reports::RunId{3}, "kernels cannot be traced without libcupti", true);
+  ASSERT_EQ(rows.notes.size(), 3u);
+  EXPECT_THAT(rows.detail("note", "kernel trace: ranges"), HasSubstr("every step counted ranges")) << "so do events around a node";
 }
 
 /// In the middle of every call another thread calls the listener; it must get through although the call has not returned.

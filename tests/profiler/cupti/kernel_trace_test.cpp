@@ -198,6 +198,22 @@ TEST_F(KernelTraceTest, KernelsOfAGraphBelongToTheNodesThatWereCaptured) {
   EXPECT_EQ(rows.count("lost", "kernel trace: graph nodes"), 1) << "node 0 in step 6";
 }
 
+TEST_F(KernelTraceTest, WhereStepsCountedTheFileSaysThatTimesOfNodesHoldIt) {
+  const auto t = trace({0, 3});
+  for (std::int64_t s = 0; s < 4; ++s) {
+    topics.step_begin.publish({s, s != 1});
+    topics.step_end.publish({});
+  }
+  const Rows rows = rows_of(*t);
+  EXPECT_EQ(rows.count("note", "kernel trace: observed steps"), 2);
+  EXPECT_THAT(rows.detail("note", "kernel trace: observed steps"), HasSubstr("its time holds both"));
+  EXPECT_EQ(rows.note("note", "kernel trace: ranges"), nullptr);
+  Rows with_ranges;
+  record_trace(with_ranges.sink(), reports::RunId{3}, *t, t->began(), nullptr, true);
+  EXPECT_THAT(with_ranges.detail("note", "kernel trace: ranges"), HasSubstr("every step counted ranges"));
+  EXPECT_EQ(with_ranges.note("note", "kernel trace: observed steps"), nullptr) << "those are among them";
+}
+
 TEST_F(KernelTraceTest, ALaunchThatIsCapturedOrFailsLaunchesNothing) {
   const auto t = trace({0, 1});
   step(0, [&](std::int64_t, std::int32_t n) {
