@@ -49,6 +49,8 @@ struct Norm {
 /// The sums of squares of the rows, as the mode makes them.
 struct Rows {
   std::int64_t infinite = 0, all = 0;
+  std::int64_t means = 0;   ///< that are infinite
+  double sum = 0.0;         ///< of the elements of such a row, the greatest magnitude
   double greatest = 0.0;   ///< square, of what is left of an input once the mean of its row is taken away
   double missing = 0.0;     ///< the greatest share of a sum that flushed squares would have made
   std::int64_t flushed = 0, squares = 0;  ///< squares that are not 0
@@ -68,10 +70,13 @@ std::optional<Rows> rows_of(const Norm& norm) {
     };
     const float mean = norm.of_squares() ? 0.0f : narrow_sum(norm.node.arithmetic, n, x) / static_cast<float>(n);
     double exact_mean = 0.0;
+    const bool without_mean = !std::isfinite(mean);
     for (std::int64_t i = 0; i < n && !norm.of_squares(); ++i) exact_mean += static_cast<double>(x(i)) / static_cast<double>(n);
     for (std::int64_t i = 0; i < n; ++i) rows.greatest = std::max(rows.greatest, std::pow(static_cast<double>(x(i)) - exact_mean, 2.0));
     const CountedSum sum = narrow_sum_as<CountedSum>(norm.node.arithmetic, n, [&](std::int64_t i) { return (x(i) - mean) * (x(i) - mean); });
     ++rows.all;
+    rows.means += without_mean ? 1 : 0;
+    if (without_mean) rows.sum = std::max(rows.sum, std::fabs(exact_mean) * static_cast<double>(n));
     rows.infinite += std::isfinite(sum.value) ? 0 : 1;
     rows.missing = std::max(rows.missing, share_missing(sum));
     rows.flushed += sum.flushed;
@@ -95,7 +100,8 @@ void check_overflow(const Norm& norm, FoundFaults& found) {
   if (!overflows) return;
   // How much of an input is its row's mean is not known where the numbers are not.
   const bool known = rows || norm.of_channels() || norm.of_squares();
-  Foreseen f = norm.at(Kind::norm_overflowed, known ? Gravity::damage : Gravity::note);
+  const bool means = rows && rows->means > 0;
+  Foreseen f = norm.at(Kind::norm_overflowed, means ? Gravity::fatal : known ? Gravity::damage : Gravity::note);
   f.format = name(format);
   f.overflow = known;
   const char* const less = norm.of_squares() ? "" : " (less the mean)";
@@ -110,6 +116,10 @@ void check_overflow(const Norm& norm, FoundFaults& found) {
   else if (one && norm.of_squares())
     f.what = fmt::format("the square of {} is {}: the norm divides that row by inf, which makes it {} in silence", amount(in->greatest_magnitude),
                          reports::held_against_limit(square, format), norm.left());
+  else if (means)
+    f.what = fmt::format("the sum of the elements of {} of {}, for the mean, leaves {}, in which it is kept: of the worst it comes to {}. The mean is infinite, what is less it is too, "
+                         "and times a reciprocal root of 0 that is NaN",
+                         rows->means, reports::counted(rows->all, "row"), name(format), reports::held_against_limit(rows->sum, format));
   else if (rows)
     f.what = fmt::format("the sum of the squares{} of {} of {}, kept in {}, is infinite: the norm divides by it and leaves {} in silence", less,
                          rows->infinite, reports::counted(rows->all, "row"), name(format), norm.left());
@@ -120,6 +130,7 @@ void check_overflow(const Norm& norm, FoundFaults& found) {
     f.facts.push_back(fact("square", norm.of_squares() ? "greatest square" : "greatest square, less the mean", rows->greatest, amount(rows->greatest), Provenance::projected));
   else
     f.facts.push_back(fact("square", norm.of_squares() ? "greatest square" : "greatest square, mean included", square, amount(square), Provenance::projected));
+  if (means) f.facts.push_back(fact("sum", "sum of the elements of a row", rows->sum, amount(rows->sum), Provenance::projected));
   if (rows)
     f.facts.push_back(fact("rows", "infinite sums", static_cast<double>(rows->infinite), fmt::format("{} of {}", rows->infinite, rows->all), Provenance::projected));
   if (rstd != nullptr)

@@ -325,5 +325,24 @@ TEST_F(DiagnosisZerosTest, TwoMaskFaultsAreToldApart) {
     EXPECT_TRUE(says(what(d, kind), "rows with no finite score: 2 of 4 (1 of them by this, the rest by what else is told of)")) << what(d, kind);
 }
 
+// Of six weights two are infinite, which no update moves, three have a gradient of 0, and the update of one is lost.
+TEST_F(DiagnosisZerosTest, AnUpdateIsLostOfAFiniteWeightWithAGradientAlone) {
+  for (const bool gone : {true, false}) {
+    ForgedRun run("fp16_pure");
+    run.source("g", TensorRole::gradient, "fp16", {6});
+    run.source("w", TensorRole::weight, "fp16", {6});
+    run.source("norm", TensorRole::gradient, "fp32", {});
+    run.node("sgd", "w.update", {"g", "norm", "w"}, "fp16", Phase::update, {6}, R"({"momentum": 0.0})", TensorRole::weight);
+    run.step();
+    run.observe(0, {{"g", {.elements = 6, .greatest = 1e-6, .flushed = 1, .zero = 2}},
+                    {"w", {.elements = 6, .positive_infinite = 2}},
+                    {"w.update", {.elements = 6, .positive_infinite = 2, .lost = gone ? 3 : 2}}});
+    const RunDiagnosis d = of(run);
+    ASSERT_EQ(find(d, Kind::update_lost) != nullptr, gone) << d.verdict;
+    if (!gone) continue;
+    EXPECT_TRUE(says(what(d, Kind::update_lost), "25 % of the updates (1 of 4) were rounded away in step 1: 0 of 4 weights in fp16 moved; of 3 the update is 0")) << what(d, Kind::update_lost);
+  }
+}
+
 }  // namespace
 }  // namespace ulpscope::reports

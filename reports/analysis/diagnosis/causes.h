@@ -59,6 +59,9 @@ void tell_mask_rows_apart(std::vector<Cause>& causes);  // causes_mask.cpp
 /// The cause of a root with everything that is known of it but its gravity; nothing if it is contained.
 std::optional<Cause> cause_of(const Suspect& suspect);
 
+/// The sum of a row's elements is infinite inside a layer norm, and so is its mean: what comes of that is NaN.
+bool mean_overflowed(const Suspect& suspect);  // causes_norm.cpp
+
 /// Causes without a value that is not finite, each with its gravity.
 void silent_update_causes(const Evidence& evidence, std::vector<Cause>& causes);  // causes_updates.cpp
 void silent_moment_causes(const Evidence& evidence, std::vector<Cause>& causes);  // causes_moments.cpp

@@ -43,6 +43,15 @@ void add_rows(const Suspect& s, Cause& cause) {
       fact("zero_rows", "rows forced to zero", static_cast<double>(zero), fmt::format("{} of {}", zero, all)));
 }
 
+/// The means of such rows are infinite: what is less the mean is, too, and times a reciprocal root of 0 it is NaN.
+std::string through_the_mean(const Suspect& s, Format format) {
+  const Stat& mean = *s.step.stat(s.node().outputs[1], s.root.micro_batch);
+  return fmt::format("{}: the sum of the elements of a row, for its mean, leaves {}: {} came to {} before it was rounded; {} of {} are not finite, less them every element is infinite "
+                     "too, and times a reciprocal root of 0 it is NaN",
+                     s.node().record.name, name(format), mean.bad() == mean.elements ? "it" : "it, or a square (less the mean),",
+                     held_against_limit(s.root.inner->greatest, format), mean.bad(), counted(mean.elements, "mean"));
+}
+
 Known global_norm(const Suspect& s, Cause& cause) {
   double greatest = 0.0;
   std::int64_t elements = 0;
@@ -193,6 +202,13 @@ void silent_norm_causes(const Evidence& evidence, std::vector<Cause>& causes) {
     for (const PlanNode& node : evidence.plan().nodes()) swallowed(evidence, step, node, told, causes);
 }
 
+bool mean_overflowed(const Suspect& s) {
+  if (s.root.node == nullptr || s.node().record.operation != "layer_norm" || s.node().outputs.size() < 3) return false;
+  const Stat* x = s.input(0);
+  const Stat* mean = s.step.stat(s.node().outputs[1], s.root.micro_batch);
+  return mean != nullptr && mean->bad() > 0 && x != nullptr && x->bad() == 0;
+}
+
 Known norm_cause(const Suspect& s, Cause& cause) {
   if (s.node().record.operation == "global_norm")
     return s.root.how == Root::How::rounding ? Known::no : global_norm(s, cause);
@@ -206,7 +222,8 @@ Known norm_cause(const Suspect& s, Cause& cause) {
     const bool square = !about_mean && greatest * greatest >= limit(format);
     cause.kind = Kind::norm_overflowed;
     cause.what =
-        about_mean ? fmt::format("{}: the sums of a {} leave {} on the way: a square (less the mean) or a partial sum came to {} before it was rounded",
+        mean_overflowed(s) ? through_the_mean(s, format)
+        : about_mean ? fmt::format("{}: the sums of a {} leave {} on the way: a square (less the mean) or a partial sum came to {} before it was rounded",
                                  s.node().record.name, s.node().record.operation == "batch_norm" ? "channel" : "row", name(format),
                                  held_against_limit(s.root.inner->greatest, format))
         : square ? fmt::format("{}: the square of {} is {}, more than {} holds, so the sum of squares is inf",
@@ -222,6 +239,7 @@ Known norm_cause(const Suspect& s, Cause& cause) {
     cause.facts.push_back(
         fact("inner_overflowed", "overflows inside", static_cast<double>(s.root.inner->overflowed),
              fmt::format("{} roundings of squares and partial sums in {}", s.root.inner->overflowed, name(format))));
+    if (mean_overflowed(s)) return Known::yes;
     add_rows(s, cause);
     if (s.root.stat != nullptr && s.root.stat->bad() == 0) cause.reaches = "what follows, as finite zeros";
     return Known::yes;

@@ -108,13 +108,14 @@ void state_overflowed(const Suspect& s, const std::string& state, Cause& cause) 
 /// Infinite, not NaN, from finite numbers that divided by no zero: the update is too large. Its size was not recorded.
 void beyond_format(const Suspect& s, Cause& cause) {
   cause.kind = Kind::update_overflowed;
+  const Format format = s.node().attributes.value("each_operation", false) ? s.output_format() : Format::fp32;
   const bool stochastic = word(s.node(), "rounding") == "stochastic";
   cause.what = fmt::format("{}: the updated {} is infinite in {} of {}: ", s.node().record.name, s.title(), s.root.stat->infinite(), counted(s.root.stat->elements, "element"));
   if (stochastic)
     cause.what += fmt::format("it does not fit {} once it is rounded (stochastically); its size before that was not recorded", name(s.output_format()));
   else
-    cause.what += "more than fp32 holds";
-  if (!stochastic) cause.facts.push_back(fact("beyond_fp32", "beyond fp32", "no format here has a wider range"));
+    cause.what += fmt::format("more than {} holds{}", name(format), format == Format::fp32 ? "" : ", to which every operation of the update is rounded");
+  if (!stochastic && format == Format::fp32) cause.facts.push_back(fact("beyond_fp32", "beyond fp32", "no format here has a wider range"));
 }
 
 }  // namespace

@@ -30,17 +30,31 @@ struct Lost {
   const PlanNode* worst = nullptr;
   double worst_share = 0.0;
   std::int64_t lost = 0, elements = 0;
+  std::int64_t still = 0;    ///< their update is 0
   std::int64_t decay = 0;    ///< lost, but of weight decay alone
   std::int64_t tensors = 0;  ///< that lost any
 };
 
-/// Weights whose gradient (and momentum) is zero: weight decay alone moves them, and that it is lost is said there.
-std::int64_t decay_only(const ObservedStep& step, const PlanNode& node, const Stat& update) {
-  if (number(node, "weight_decay").value_or(0.0) <= 0.0) return 0;
+/// Weights whose gradient (and momentum) is zero, as it is stored; 0 where that is not known.
+std::int64_t without_gradient(const ObservedStep& step, const PlanNode& node, const Stat& update) {
   const Stat* moves = node.outputs.size() > 1 ? step.stat(node.outputs[1])
                       : node.inputs.front()   ? step.stat(*node.inputs.front())
                                               : nullptr;
-  return moves == nullptr || moves->elements != update.elements ? 0 : std::min(update.lost, moves->zero);
+  return moves == nullptr || moves->elements != update.elements ? 0 : moves->stored_zero();
+}
+
+/// Of these weight decay alone moves some, and that it is lost is said there.
+std::int64_t decay_only(const ObservedStep& step, const PlanNode& node, const Stat& update) {
+  if (number(node, "weight_decay").value_or(0.0) <= 0.0) return 0;
+  return std::min(update.lost, without_gradient(step, node, update));
+}
+
+/// Weights that were not finite before the update: no update moves them, and none is lost.
+std::int64_t beyond_update(const ObservedStep& step, const PlanNode& node, const Stat& update) {
+  const auto before = node.inputs.size() > 2 ? node.inputs[2] : std::nullopt;
+  const Stat* weight = before ? step.stat(*before) : nullptr;
+  if (weight == nullptr || weight->elements != update.elements) return update.nan + update.infinite();
+  return weight->bad();
 }
 
 /// Of the first observed step in which much was lost; `steps` counts them.
@@ -54,13 +68,16 @@ Lost find_lost(const Evidence& e, std::int64_t& steps) {
       if (!is_optimizer(node) || node.outputs.empty() || node.inputs.empty()) continue;
       const Stat* stat = step.stat(node.outputs.front());
       if (stat == nullptr || stat->elements == 0) continue;
-      now.elements += stat->elements;
+      const std::int64_t beyond = beyond_update(step, node, *stat), finite = stat->elements - beyond;
+      if (finite <= 0) continue;
+      now.elements += finite;
       const std::int64_t decayed = decay_only(step, node, *stat);
-      const std::int64_t gone = stat->lost - decayed;
+      const std::int64_t gone = std::max<std::int64_t>(0, stat->lost - decayed - beyond);
+      if (number(node, "weight_decay").value_or(0.0) <= 0.0) now.still += std::min(finite - gone, without_gradient(step, node, *stat));
       now.lost += gone;
       now.decay += decayed;
       now.tensors += gone > 0 ? 1 : 0;
-      const double share = static_cast<double>(gone) / static_cast<double>(stat->elements);
+      const double share = static_cast<double>(gone) / static_cast<double>(finite);
       if (share > now.worst_share) {
         now.worst_share = share;
         now.worst = &node;
@@ -156,10 +173,11 @@ void lost_updates(const Evidence& e, std::vector<Cause>& causes) {
   cause.tensor = e.plan().title(lost.worst->outputs.front());
   cause.format = name(format);
   const double share = static_cast<double>(lost.lost) / static_cast<double>(lost.elements);
-  const std::int64_t moved = lost.elements - lost.lost - lost.decay;
+  const std::int64_t moved = lost.elements - lost.lost - lost.decay - lost.still;
   cause.what =
       fmt::format("{} of the updates ({} of {}) were rounded away in step {}: {} of {} weights in {} moved",
                   percent(share), lost.lost, lost.elements, shown(lost.step->step), moved, lost.elements, name(format));
+  if (lost.still > 0) cause.what += fmt::format("; of {} the update is 0", lost.still);
   if (lost.decay > 0)
     cause.what += fmt::format("; of {} more, which have no gradient, weight decay was rounded away", lost.decay);
   if (made_up_for) cause.what += fmt::format("; {} rounding makes up for that in later steps", rounding);

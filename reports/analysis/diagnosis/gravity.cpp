@@ -41,7 +41,7 @@ Gravity grade(const Suspect& s, const Cause& cause) {
     case Kind::buffers_poisoned:
       return Gravity::damage;
     case Kind::norm_overflowed:
-      if (s.root.how != Root::How::arithmetic) return Gravity::damage;
+      if (s.root.how != Root::How::arithmetic && !mean_overflowed(s)) return Gravity::damage;
       break;
     case Kind::clip_overflowed:
       return number(s.node(), "max_norm").value_or(0.0) > 0.0 ? Gravity::damage : Gravity::note;
