@@ -7,6 +7,7 @@
 #include <optional>
 #include <ostream>
 
+#include "kernels/error.h"
 #include "profiler/cli/command.h"
 #include "profiler/cli/program.h"
 #include "profiler/cli/text.h"
@@ -47,6 +48,15 @@ void tell_earlier(const MendResult& result, const std::vector<reports::MendId>& 
   }
 }
 
+/// What was found, where it could not be written down: on the error output, as the form that was asked for tells what is in a file.
+int tell_unkept(const MendResult& result, const std::string& path, const std::string& why, const Invocation& call) {
+  call.err << wrapped(reports::printable(fmt::format("ulpscope: what was found is not kept in {}: {}. It is:", path, why)), "  ") << '\n';
+  for (const reports::MendRecord& record : result.records)
+    call.err << wrapped(reports::printable(fmt::format("  {}: {}", record.change, reports::name(record.status))), "    ") << '\n';
+  call.err << std::flush;
+  return result.interrupted ? Interrupt::exit_code() : exit_fault;
+}
+
 int mend_file(const MendArguments& arguments, bool has_seed, const Invocation& call) {
   MendOptions options;
   options.budget_seconds = parse_budget(arguments.budget);
@@ -55,7 +65,12 @@ int mend_file(const MendArguments& arguments, bool has_seed, const Invocation& c
   const Interrupt interrupt;
   const MendResult result = mend(arguments.path, options, [] { return Interrupt::requested(); },
                                  [&](const std::string& what) { call.err << wrapped(reports::printable(what), "  ") << '\n' << std::flush; });
-  const std::vector<reports::MendId> earlier = record_mends(arguments.path, result);
+  std::vector<reports::MendId> earlier;
+  try {
+    earlier = record_mends(arguments.path, result);
+  } catch (const Error& error) {   // minutes of trials are not lost with the file
+    return tell_unkept(result, arguments.path, error.what(), call);
+  }
   reports::Mends section = reports::mends(reports::RunFileReader(arguments.path));
   std::erase_if(section.runs, [&](const reports::MendsOfRun& run) { return result.records.empty() || run.run.id != result.run; });
   section.notes = result.notes;

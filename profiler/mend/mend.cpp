@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,6 +37,18 @@ void check_file(const reports::RunFileReader& file) {
   file.mends();
   file.completeness();
   for (const std::string& table : reports::table_names()) file.rows(table);
+}
+
+/// Trials take minutes, and somebody else may give the name to another file meanwhile.
+FileIdentity identity(const std::string& path) {
+  struct stat about{};
+  if (stat(path.c_str(), &about) != 0) throw Error(fmt::format("{} cannot be read any more: {}", path, std::strerror(errno)));
+  const reports::ExperimentRecord of = reports::RunFileReader(path).experiment().value_or(reports::ExperimentRecord{});
+  return {about.st_dev, about.st_ino, fmt::format("{}\n{}\n{}", of.name, of.created, of.configuration)};
+}
+
+void check_same(const std::string& path, const MendResult& result) {
+  if (result.file && identity(path) != *result.file) throw Error(fmt::format("{} was replaced by another file during the trials", path));
 }
 
 /// What another program trained is not there to be trained again.
@@ -156,6 +169,7 @@ MendResult mend(const std::string& run_file, const MendOptions& options, const s
     const reports::RunFileReader file(run_file);
     check_own(file);
     check_file(file);
+    result.file = identity(run_file);
     runs = reports::diagnose(file, {.step = {}, .mode = options.mode, .seed = options.seed}).runs;
   }
   const RunDiagnosis* const chosen = worst(runs);
@@ -198,6 +212,7 @@ MendResult mend(const std::string& run_file, const MendOptions& options, const s
 
 std::vector<reports::MendId> record_mends(const std::string& run_file, const MendResult& result) {
   if (!result.run || result.records.empty()) return {};
+  check_same(run_file, result);
   std::int64_t next = 1;
   std::vector<reports::MendRecord> before;
   for (const reports::MendRecord& mend : reports::RunFileReader(run_file).mends()) {
@@ -205,6 +220,7 @@ std::vector<reports::MendId> record_mends(const std::string& run_file, const Men
     else next = std::max(next, static_cast<std::int64_t>(mend.id) + 1);
   }
   reports::RunFileWriter writer(run_file, {.append = true, .rewind = [&] {
+                                             check_same(run_file, result);
                                              reports::Rewind rewind;
                                              rewind.mends = {*result.run};
                                              return rewind;

@@ -19,12 +19,21 @@ struct MendOptions {
   double budget_seconds = 300.0;
 };
 
+/// What tells a run file from another that takes its name.
+struct FileIdentity {
+  std::uint64_t device = 0, inode = 0;
+  std::string said{};   ///< of itself: its experiment, and when it was made
+
+  bool operator==(const FileIdentity&) const = default;
+};
+
 struct MendResult {
   std::optional<reports::RunId> run{};         ///< none: there is nothing to mend
   std::vector<reports::MendRecord> records{};  ///< in order of their cost
   std::vector<std::string> notes{};            ///< why there are none, what else there is to mend
   std::string stopped{};                       ///< why not everything was tried: "the budget of 5 min was spent"; empty: there was time
   bool interrupted = false;
+  std::optional<FileIdentity> file{};          ///< what was mended; none: whatever has the name
 };
 
 /// interrupted: asked after every step of every trial. say: hears what is tried next, and how far the budget went; may be null.
@@ -34,7 +43,7 @@ MendResult mend(const std::string& run_file, const MendOptions& options, const s
                 const std::function<void(const std::string&)>& say);
 
 /// In place of those of the run, except for changes that were tried then and not now: returns these. Nothing if the result has no records.
-/// Throws as a RunFileWriter does.
+/// Throws as a RunFileWriter does, and, with the file as it is, Error if that is no longer the one that was mended.
 std::vector<reports::MendId> record_mends(const std::string& run_file, const MendResult& result);
 
 }  // namespace ulpscope::profiler

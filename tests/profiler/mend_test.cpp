@@ -269,6 +269,18 @@ TEST_F(MendTest, AnInterruptLeavesTheFileAsItWas) {
   EXPECT_EQ(bytes(), before);
 }
 
+TEST_F(MendTest, AFileThatTookTheNameMeanwhileIsLeftAlone) {
+  const std::string file = record(from_case("01", "fp16"));
+  const MendResult result = mend(file, {}, nullptr, nullptr);
+  ASSERT_FALSE(result.records.empty());
+  std::filesystem::copy_file(file, file + "-other");
+  std::filesystem::rename(file + "-other", file);
+  EXPECT_THAT([&] { record_mends(file, result); }, testing::ThrowsMessage<Error>(HasSubstr("was replaced by another file during the trials")));
+  EXPECT_THAT(reports::RunFileReader(file).mends(), IsEmpty());
+  std::filesystem::remove(file);
+  EXPECT_THAT([&] { record_mends(file, result); }, testing::ThrowsMessage<Error>(HasSubstr("cannot be read any more")));
+}
+
 TEST_F(MendTest, TheDiagnosisSaysWhatWasTried) {
   mended(from_case("01", "fp16"));
   const reports::Diagnosis diagnosis = reports::diagnose(reports::RunFileReader(in("run.ulp")));
