@@ -116,6 +116,8 @@ std::vector<std::byte> read_bytes(const std::string& path, std::size_t count, co
   const auto refuse = [&](const std::string& why) { throw UsageError(fmt::format("{}: {}", named, why)); };
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) refuse(a_folder);
+  // A device or a pipe may have no end, and is empty when it is read again.
+  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) refuse("is not a plain file");
   const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rb"));
   if (file == nullptr) refuse(fmt::format("cannot read it: {}", std::strerror(errno)));
   std::vector<std::byte> bytes;
@@ -137,6 +139,7 @@ void refuse_file(std::string_view path, const std::string& why) { throw UsageErr
 std::vector<std::byte> first_bytes(const std::string& path, std::size_t count) { return read_bytes(path, count, "data: " + path); }
 
 std::vector<std::byte> read_file_bytes(const std::string& path) { return first_bytes(path, SIZE_MAX); }
+std::vector<std::byte> first_bytes_of_any(const std::string& path, std::size_t count) { return read_bytes(path, count, path); }
 std::vector<std::byte> read_any_file(const std::string& path) { return read_bytes(path, SIZE_MAX, path); }
 
 std::vector<std::byte> unpack_file_bytes(const std::string& path, NeededBytes needed) {

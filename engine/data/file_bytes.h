@@ -13,6 +13,7 @@ namespace ulpscope::engine {
 std::vector<std::byte> read_file_bytes(const std::string& path);
 /// Throws UsageError "PATH: WHY".
 std::vector<std::byte> read_any_file(const std::string& path);
+std::vector<std::byte> first_bytes_of_any(const std::string& path, std::size_t count);
 /// At most `count` of them.
 std::vector<std::byte> first_bytes(const std::string& path, std::size_t count);
 

@@ -193,7 +193,13 @@ TensorFile parse_safetensors(std::span<const std::byte> bytes, const std::string
   return file;
 }
 
-TensorFile read_safetensors(const std::string& path) { return parse_safetensors(read_any_file(path), path); }
+TensorFile read_safetensors(const std::string& path) {
+  const std::vector<std::byte> first = first_bytes_of_any(path, 8);
+  std::uint64_t length = 0;
+  if (first.size() == sizeof length) std::memcpy(&length, first.data(), sizeof length);
+  if (length > longest_header || length < 2) return parse_safetensors(first, path);   // refuses: a large file of another kind is not read for that
+  return parse_safetensors(read_any_file(path), path);
+}
 
 std::int64_t write_safetensors(const std::string& path, const TensorFile& file) {
   const std::string header = header_text(file);

@@ -46,6 +46,7 @@ void check_output(const std::string& path) {
   if (std::filesystem::is_directory(path, ignored)) throw UsageError(fmt::format("--capsule {}: that is a folder: give the name of a file", path));
   check_can_write(path, "--capsule");
   if (!std::filesystem::exists(path, ignored)) return;
+  if (!std::filesystem::is_regular_file(path, ignored)) throw UsageError(fmt::format("--capsule {}: is not a plain file", path));
   try {
     load_capsule(path);
   } catch (const UsageError&) {

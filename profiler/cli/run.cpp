@@ -2,6 +2,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/stat.h>
 
 #include <CLI/CLI.hpp>
 #include <ctime>
@@ -111,10 +112,29 @@ std::string what_next(const Experiment& experiment, const std::string& output, c
   return text;
 }
 
+/// The file that has a name now.
+class NamedFile {
+ public:
+  explicit NamedFile(const std::string& path) : path_(path), there_(stat(path.c_str(), &about_) == 0) {}
+  /// "removed", "replaced by another file"; empty: neither.
+  std::string fate() const {
+    const NamedFile now(path_);
+    if (!there_) return "";
+    if (!now.there_) return "removed";
+    return now.about_.st_dev == about_.st_dev && now.about_.st_ino == about_.st_ino ? "" : "replaced by another file";
+  }
+
+ private:
+  std::string path_;
+  struct stat about_{};
+  bool there_;
+};
+
 /// Trains, and says how it ended. file: the experiment file; empty: none.
 int train(Runner& runner, reports::RunFileWriter& writer, const Past* past, const std::string& file, const Invocation& call) {
   const Experiment experiment = runner.experiment();
   const std::string output = writer.path();
+  const NamedFile recorded(output);
   const ProgressStyle style = terminal_style();
   call.err << wrapped(reports::printable(runner.dataset().describe()), "  ", style.width) << '\n';
   call.err << wrapped(fmt::format("{}: {}, {} steps, {} seed{}; recorded in {}", engine::name(experiment.model),
@@ -134,8 +154,10 @@ int train(Runner& runner, reports::RunFileWriter& writer, const Past* past, cons
     writer.close();
   } catch (const std::exception& error) {
     whole = false;
-    call.err << wrapped(reports::printable(fmt::format("ulpscope: {}", error.what())), "  ", style.width) << '\n' << std::flush;
+    if (recorded.fate().empty()) call.err << wrapped(reports::printable(fmt::format("ulpscope: {}", error.what())), "  ", style.width) << '\n' << std::flush;
   }
+  // Another experiment is not told as this one.
+  if (const std::string fate = recorded.fate(); !fate.empty()) throw Error(fmt::format("{} was {} while it was recorded: what was trained is lost", output, fate));
 
   for (const MemoryShortage& shortage : outcome.shortages) call.err << '\n' << shortage_text(shortage);
   if (outcome.interrupted) {

@@ -89,9 +89,16 @@ void walk(const toml::table& table, const std::string& prefix, const std::string
   }
 }
 
+/// A device or a pipe: it may have no end, or nobody who writes to it.
+bool is_special(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored) && !fs::is_regular_file(path, ignored) && !fs::is_directory(path, ignored);
+}
+
 std::string read_file(const std::string& path) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) throw UsageError(fmt::format("{} is a folder, not an experiment file", path));
+  if (is_special(path)) throw UsageError(fmt::format("{} is not a plain file", path));
   std::ifstream in(path, std::ios::binary);
   if (!in) throw UsageError(fmt::format("cannot read the experiment file {}: {}", path, std::strerror(errno)));
   std::ostringstream text;
@@ -102,6 +109,7 @@ std::string read_file(const std::string& path) {
 }  // namespace
 
 bool is_run_file(const std::string& path) {
+  if (is_special(path)) return false;
   std::ifstream in(path, std::ios::binary);
   std::string begin(sqlite_magic.size(), ' ');
   return in.read(begin.data(), static_cast<std::streamsize>(begin.size())) && begin == sqlite_magic;

@@ -1,6 +1,7 @@
 // Steps kept in capsules and run again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cmath>
 #include <cstring>
@@ -360,6 +361,15 @@ TEST_F(BadCapsule, TheProgramSaysSo) {
     EXPECT_EQ(place_code, exit_usage);
     EXPECT_THAT(place_err, HasSubstr("--capsule " + place + ": "));
   }
+  ASSERT_EQ(mkfifo(scratch("pipe").c_str(), 0600), 0);
+  for (const std::string& endless : {std::string("/dev/zero"), scratch("pipe")}) {
+    const auto [read_code, read_out, read_err] = run({"replay", endless});
+    EXPECT_EQ(read_code, exit_usage);
+    EXPECT_EQ(read_err, "ulpscope: " + endless + ": is not a plain file\n");
+  }
+  const auto [full_code, full_out, full_err] = run({"diagnose", scratch("01.ulp"), "--capsule", "/dev/full"});
+  EXPECT_EQ(full_code, exit_usage);
+  EXPECT_EQ(full_err, "ulpscope: --capsule /dev/full: is not a plain file\n");
   const auto [made, text, problem] = run({"diagnose", scratch("01.ulp"), "--capsule", scratch("good")});
   EXPECT_EQ(made, exit_ok) << problem;
   EXPECT_THAT(text, HasSubstr("step 1 of fp16"));

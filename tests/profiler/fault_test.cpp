@@ -80,7 +80,7 @@ class FaultTest : public TinyExperiment {
 TEST_F(FaultTest, KilledAtAnyMomentItGoesOnToTheSameBits) {
   const char* const wanted = std::getenv("ULPSCOPE_KILLS");
   const int kills = wanted != nullptr ? std::atoi(wanted) : 3;
-  const std::vector<std::string> more{"--set", "train.steps=400", "--set", "run.checkpoint_every=9", "--set", "run.modes=fp32,fp16"};
+  const std::vector<std::string> more{"--set", "train.steps=2000", "--set", "run.checkpoint_every=9", "--set", "run.modes=fp32,fp16"};
   std::vector<std::string> words{"run", in("tiny.toml"), "-o", in("whole.ulp")};
   words.insert(words.end(), more.begin(), more.end());
   const auto begin = std::chrono::steady_clock::now();
@@ -286,6 +286,36 @@ TEST_F(FaultTest, TwoWritersOnOneFile) {
     writer.close();
   }
   EXPECT_EQ(numbers_of(in("one.ulp")), numbers);
+}
+
+TEST_F(FaultTest, AFileThatIsTakenAwayWhileItIsWritten) {
+  recording("other.ulp");
+  const std::string before = bytes_of(in("other.ulp"));
+  const auto taken = [&](const std::function<void()>& act) {
+    std::filesystem::remove(in("said"));   // of the one before
+    const pid_t child = start({"run", in("tiny.toml"), "-o", in("one.ulp"), "--set", "train.steps=2000"});
+    for (int i = 0; i < 3000 && bytes_of(in("said")).find("recorded in") == std::string::npos; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    act();
+    return wait(child);
+  };
+  const Ended replaced = taken([&] { std::filesystem::rename(in("other.ulp"), in("one.ulp")); });
+  EXPECT_EQ(replaced.code, 1) << replaced.said;
+  EXPECT_THAT(replaced.said, AllOf(HasSubstr("one.ulp was replaced by another file while it was recorded"), testing::Not(HasSubstr("Try next"))));
+  EXPECT_EQ(bytes_of(in("one.ulp")), before);
+  std::filesystem::remove(in("one.ulp"));
+  const Ended removed = taken([&] { std::filesystem::remove(in("one.ulp")); });
+  EXPECT_EQ(removed.code, 1) << removed.said;
+  EXPECT_THAT(removed.said, HasSubstr("one.ulp was removed while it was recorded"));
+}
+
+TEST_F(FaultTest, InputThatHasNoEnd) {
+  ASSERT_EQ(mkfifo(in("pipe").c_str(), 0600), 0);
+  for (const std::string& endless : {std::string("/dev/zero"), in("pipe")})
+    for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"run", endless}, {"run", in("tiny.toml"), "--init", endless}}) {
+      const Ended ended = run(words);
+      EXPECT_EQ(ended.code, 2) << ended.said;
+      EXPECT_THAT(ended.said, HasSubstr("is not a plain file"));
+    }
 }
 
 TEST_F(FaultTest, WrongUseOfResume) {
