@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,8 +32,8 @@ class StandardOutputTest : public TinyExperiment {
     int code = 0;
     std::string err;
   };
-  /// out: becomes the program's standard output, and is closed here.
-  static Ended program(const std::vector<std::string>& arguments, int out) {
+  /// out: becomes the program's standard output, and is closed here. largest: bytes of a file that it may write.
+  static Ended program(const std::vector<std::string>& arguments, int out, rlim_t largest = RLIM_INFINITY) {
     int err[2];
     if (pipe(err) != 0) return {-1, "no pipe"};
     const pid_t child = fork();
@@ -40,6 +41,9 @@ class StandardOutputTest : public TinyExperiment {
       dup2(out, STDOUT_FILENO);
       dup2(err[1], STDERR_FILENO);
       signal(SIGPIPE, SIG_DFL);
+      signal(SIGXFSZ, SIG_DFL);
+      const rlimit files{largest, RLIM_INFINITY};
+      if (largest != RLIM_INFINITY) setrlimit(RLIMIT_FSIZE, &files);
       std::vector<char*> words{const_cast<char*>("ulpscope")};
       for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
       words.push_back(nullptr);
@@ -91,6 +95,12 @@ TEST_F(StandardOutputTest, AFullDiskIsAFaultOfEveryCommand) {
     EXPECT_EQ(ended.code, exit_fault) << command[0];
     EXPECT_EQ(ended.err, "ulpscope: standard output could not be written: No space left on device\n") << command[0];
   }
+}
+
+TEST_F(StandardOutputTest, AFileThatMayNotGrowIsAFault) {
+  const Ended ended = program({"plan", in("tiny.toml")}, open(in("out").c_str(), O_WRONLY | O_CREAT, 0600), 100);
+  EXPECT_EQ(ended.code, exit_fault);
+  EXPECT_EQ(ended.err, "ulpscope: standard output could not be written: File too large\n");
 }
 
 TEST_F(StandardOutputTest, EverythingArrivesInOrder) {

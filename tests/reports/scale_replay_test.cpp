@@ -231,6 +231,22 @@ TEST_F(ScaleReplayTest, NoScaleHelpsALossThatIsNotFinite) {
   EXPECT_THAT(fmt::format("{}", fmt::join(run.notes, "\n")), HasSubstr("not finite at any scale"));
 }
 
+/// The gradient of a loss does not need its value: with it alone no step is skipped, at no scale.
+TEST_F(ScaleReplayTest, ALossThatIsNotFiniteSkipsNoStepOfFiniteGradients) {
+  Recording recording(scaling::FixedScaling{.scale = 1024.0f}, constant(1e-3f), 4);
+  recording.run.steps.at(2).loss = inf_number;
+  const std::vector<TensorRange> seen(recording.ranges.at(2).tensors.begin(), recording.ranges.at(2).tensors.end());
+  std::vector<TensorRange> changed{recording.range("loss", 0.0f, true, false)};   // the first of them
+  changed.insert(changed.end(), seen.begin() + 1, seen.end());
+  recording.ranges.at(2) = {RunId{1}, 2, changed};
+  const RunScaleReplay run = replay(recording, "fixed:1,fixed:2^16,fixed:2^30");
+  EXPECT_EQ(run.never_finite, 0);
+  EXPECT_EQ(run.policies.at(0).skips, 0);
+  EXPECT_EQ(run.policies.at(1).skips, 0);
+  EXPECT_EQ(run.policies.at(2).skips, 4);
+  for (const PolicyReplay& policy : run.policies) EXPECT_EQ(policy.unknown + policy.inferred, 0);
+}
+
 TEST_F(ScaleReplayTest, ScalesThatAreNone) {
   // Unguarded growth goes to infinity; a scale so small that 1 / S is infinite makes every gradient so.
   const RunScaleReplay run = replay({scaling::FixedScaling{.scale = 1.0f}, constant(1e-38f), 40}, "keras:init=2^120:interval=1,fixed:2^-140");
