@@ -46,10 +46,10 @@ void add_rows(const Suspect& s, Cause& cause) {
 /// The means of such rows are infinite: what is less the mean is, too, and times a reciprocal root of 0 it is NaN.
 std::string through_the_mean(const Suspect& s, Format format) {
   const Stat& mean = *s.step.stat(s.node().outputs[1], s.root.micro_batch);
-  return fmt::format("{}: the sum of the elements of a row, for its mean, leaves {}: {} came to {} before it was rounded; {} of {} are not finite, less them every element is infinite "
+  return fmt::format("{}: the sum of the elements of a row, for its mean, leaves {}: {} came to {} before it was rounded; {} not finite (of {}), less such a mean every element is infinite "
                      "too, and times a reciprocal root of 0 it is NaN",
                      s.node().record.name, name(format), mean.bad() == mean.elements ? "it" : "it, or a square (less the mean),",
-                     held_against_limit(s.root.inner->greatest, format), mean.bad(), counted(mean.elements, "mean"));
+                     held_against_limit(s.root.inner->greatest, format), counted(mean.bad(), "mean"), mean.elements);
 }
 
 Known global_norm(const Suspect& s, Cause& cause) {
