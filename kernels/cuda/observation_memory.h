@@ -18,13 +18,14 @@ class ObservationMemory {
   /// Valid until it is asked for again. Throws OutOfMemory.
   void* of(std::size_t bytes) {
     if (bytes <= bytes_) return memory_;
+    if (memory_ != nullptr) device_.synchronize();   // kernels may still read it
     give_back();
     memory_ = device_.allocate(bytes);
     bytes_ = bytes;
     return memory_;
   }
   std::size_t bytes() const { return bytes_; }
-  /// Kernels that still read it are waited for: no memory of a GPU is freed under them.
+  /// For a moment in which no kernel that observes is under way: an observed launch has its counts before it returns.
   void give_back() noexcept {
     bytes_ = 0;
     device_.release(std::exchange(memory_, nullptr));
