@@ -140,8 +140,9 @@ bool has_code_for(std::string_view architectures, int major, int minor) {
     const auto [rest, error] = std::from_chars(word.data(), word.data() + word.size(), number);
     if (error != std::errc()) continue;
     const std::string_view kind = word.substr(static_cast<std::size_t>(rest - word.data()));
-    const bool for_one = kind.starts_with('a') || kind.starts_with('f');   // "90a": that generation's own instructions
-    const bool machine_code = !kind.ends_with("-virtual"), ptx = !kind.ends_with("-real") && !for_one;
+    const bool for_one = kind.starts_with('a'), for_family = kind.starts_with('f');   // "90a", "100f": instructions that others lack
+    const bool machine_code = !kind.ends_with("-virtual"), ptx = !kind.ends_with("-real") && !for_one && !for_family;
+    if (for_one && number != 10 * major + minor) continue;
     if (machine_code && number / 10 == major && number % 10 <= minor) return true;
     if (ptx && number <= 10 * major + minor) return true;
   }

@@ -55,7 +55,7 @@ std::vector<std::string> why_no_gpu(const GpuSearch& gpus, const CudaModuleState
     const Gpu& asked = gpus.gpus[static_cast<std::size_t>(gpu)];
     if (!has_code_for(module.architectures, asked.major, asked.minor))
       reasons.push_back(fmt::format("the GPU module has no code for {}, compute capability {}.{}, but for {}: build ulpscope with -DULPSCOPE_CUDA_ARCHITECTURES={}{} and "
-                                    "a CUDA Toolkit that knows it (12 for 7.0, 13 from 7.5 on)",
+                                    "a CUDA Toolkit that knows it (for less than 7.5: CUDA 12)",
                                     asked.name, asked.major, asked.minor, module.architectures, asked.major, asked.minor));
   }
   return reasons;

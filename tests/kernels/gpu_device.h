@@ -1,4 +1,4 @@
-// The GPU that device tests run on, beside the emulated grid.
+// The GPU that device tests run on, in place of the emulated grid.
 #pragma once
 
 #include "kernels/device.h"

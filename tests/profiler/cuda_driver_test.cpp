@@ -233,10 +233,10 @@ TEST(CudaDriver, AGpuThatTheModuleHasNoCodeForIsSaid) {
 
 TEST(CudaDriver, CodeRunsOnItsGenerationAndPtxOnLaterOnes) {
   for (const auto& [architectures, major, minor] : std::vector<std::tuple<const char*, int, int>>{
-           {"75-real 80-real 120", 7, 5}, {"80-real", 8, 9}, {"75", 7, 5}, {"75", 9, 0}, {"80-virtual", 8, 0}, {"80 90", 12, 0}, {"100-real", 10, 3}, {"90a-real 120", 12, 0}})
+           {"75-real 80-real 120", 7, 5}, {"80-real", 8, 9}, {"75", 7, 5}, {"75", 9, 0}, {"80-virtual", 8, 0}, {"80 90", 12, 0}, {"100-real", 10, 3}, {"90a-real 120", 12, 0}, {"100f-real", 10, 3}, {"90a-real", 9, 0}})
     EXPECT_TRUE(has_code_for(architectures, major, minor)) << architectures << " on " << major << "." << minor;
   for (const auto& [architectures, major, minor] : std::vector<std::tuple<const char*, int, int>>{
-           {"75-real 80-real 120", 7, 0}, {"75-real 80-real 120", 11, 0}, {"86-real", 8, 0}, {"80-real", 9, 0}, {"90", 8, 9}, {"", 9, 0}, {"90a-real", 12, 0}})
+           {"75-real 80-real 120", 7, 0}, {"75-real 80-real 120", 11, 0}, {"86-real", 8, 0}, {"80-real", 9, 0}, {"90", 8, 9}, {"", 9, 0}, {"90a-real", 12, 0}, {"100a-real", 10, 3}, {"100f", 12, 0}})
     EXPECT_FALSE(has_code_for(architectures, major, minor)) << architectures << " on " << major << "." << minor;
 }
 
