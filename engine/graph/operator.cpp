@@ -109,7 +109,7 @@ const Operator& OperatorTable::find_for_model(std::string_view name) const {
   if (it != operators_.end() && !it->second.internal) return it->second;
   std::vector<std::string> choices;
   for (const auto& [key, op] : operators_)
-    if (!op.internal) choices.push_back(key);
+    if (!op.internal && key.find("_backward") == std::string::npos) choices.push_back(key);   // what a gradient is made of is not offered
   if (it != operators_.end())
     throw UsageError(fmt::format("operator '{}' belongs to the update of a step, a model cannot use it. Operators: {}", name,
                                  fmt::join(choices, ", ")));
