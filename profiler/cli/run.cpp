@@ -2,7 +2,6 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/stat.h>
 
 #include <CLI/CLI.hpp>
 #include <ctime>
@@ -21,6 +20,7 @@
 #include "profiler/cli/text.h"
 #include "profiler/experiment/interrupt.h"
 #include "profiler/experiment/machine.h"
+#include "profiler/experiment/named_file.h"
 #include "profiler/experiment/past.h"
 
 namespace ulpscope::profiler {
@@ -111,24 +111,6 @@ std::string what_next(const Experiment& experiment, const std::string& output, c
     suggest(fmt::format("ulpscope plan {} --mode {}", quoted({file}), modes.back()), "every operation and its formats");
   return text;
 }
-
-/// The file that has a name now.
-class NamedFile {
- public:
-  explicit NamedFile(const std::string& path) : path_(path), there_(stat(path.c_str(), &about_) == 0) {}
-  /// "removed", "replaced by another file"; empty: neither.
-  std::string fate() const {
-    const NamedFile now(path_);
-    if (!there_) return "";
-    if (!now.there_) return "removed";
-    return now.about_.st_dev == about_.st_dev && now.about_.st_ino == about_.st_ino ? "" : "replaced by another file";
-  }
-
- private:
-  std::string path_;
-  struct stat about_{};
-  bool there_;
-};
 
 /// Trains, and says how it ended. file: the experiment file; empty: none.
 int train(Runner& runner, reports::RunFileWriter& writer, const Past* past, const std::string& file, const Invocation& call) {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -39,16 +38,18 @@ void check_file(const reports::RunFileReader& file) {
   for (const std::string& table : reports::table_names()) file.rows(table);
 }
 
-/// Trials take minutes, and somebody else may give the name to another file meanwhile.
-FileIdentity identity(const std::string& path) {
-  struct stat about{};
-  if (stat(path.c_str(), &about) != 0) throw Error(fmt::format("{} cannot be read any more: {}", path, std::strerror(errno)));
-  const reports::ExperimentRecord of = reports::RunFileReader(path).experiment().value_or(reports::ExperimentRecord{});
-  return {about.st_dev, about.st_ino, fmt::format("{}\n{}\n{}", of.name, of.created, of.configuration)};
+/// What a run file says of itself.
+std::string said_by(const reports::RunFileReader& file) {
+  const reports::ExperimentRecord of = file.experiment().value_or(reports::ExperimentRecord{});
+  return fmt::format("{}\n{}\n{}", of.name, of.created, of.configuration);
 }
 
+/// Trials take minutes, and somebody else may give the name to another file meanwhile, or write another one over it.
 void check_same(const std::string& path, const MendResult& result) {
-  if (result.file && identity(path) != *result.file) throw Error(fmt::format("{} was replaced by another file during the trials", path));
+  if (!result.file) return;
+  std::string fate = result.file->name.fate();
+  if (fate.empty() && said_by(reports::RunFileReader(path)) != result.file->said) fate = "written over with another recording";
+  if (!fate.empty()) throw Error(fmt::format("{} was {} during the trials", path, fate));
 }
 
 /// What another program trained is not there to be trained again.
@@ -169,7 +170,7 @@ MendResult mend(const std::string& run_file, const MendOptions& options, const s
     const reports::RunFileReader file(run_file);
     check_own(file);
     check_file(file);
-    result.file = identity(run_file);
+    result.file = MendedFile{NamedFile(run_file), said_by(file)};
     runs = reports::diagnose(file, {.step = {}, .mode = options.mode, .seed = options.seed}).runs;
   }
   const RunDiagnosis* const chosen = worst(runs);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "profiler/experiment/named_file.h"
 #include "reports/run_file/records.h"
 
 namespace ulpscope::profiler {
@@ -20,11 +21,9 @@ struct MendOptions {
 };
 
 /// What tells a run file from another that takes its name.
-struct FileIdentity {
-  std::uint64_t device = 0, inode = 0;
-  std::string said{};   ///< of itself: its experiment, and when it was made
-
-  bool operator==(const FileIdentity&) const = default;
+struct MendedFile {
+  NamedFile name;
+  std::string said{};   ///< by itself: its experiment, and when it was made
 };
 
 struct MendResult {
@@ -33,7 +32,7 @@ struct MendResult {
   std::vector<std::string> notes{};            ///< why there are none, what else there is to mend
   std::string stopped{};                       ///< why not everything was tried: "the budget of 5 min was spent"; empty: there was time
   bool interrupted = false;
-  std::optional<FileIdentity> file{};          ///< what was mended; none: whatever has the name
+  std::optional<MendedFile> file{};            ///< what was mended; none: whatever has the name
 };
 
 /// interrupted: asked after every step of every trial. say: hears what is tried next, and how far the budget went; may be null.

@@ -270,15 +270,23 @@ TEST_F(MendTest, AnInterruptLeavesTheFileAsItWas) {
 }
 
 TEST_F(MendTest, AFileThatTookTheNameMeanwhileIsLeftAlone) {
-  const std::string file = record(from_case("01", "fp16"));
+  const std::string file = record(from_case("05", "fp16"));
+  std::ifstream other_file(file, std::ios::binary);
+  const std::string other(std::istreambuf_iterator<char>(other_file), {});
+  const auto refused = [&](const MendResult& result, const std::string& fate) {
+    EXPECT_THAT([&] { record_mends(file, result); }, testing::ThrowsMessage<Error>(HasSubstr(" was " + fate + " during the trials")));
+  };
+  ASSERT_EQ(record(from_case("01", "fp16")), file);
   const MendResult result = mend(file, {}, nullptr, nullptr);
   ASSERT_FALSE(result.records.empty());
+  std::ofstream(file, std::ios::binary) << other;   // the same file for the system
+  refused(result, "written over with another recording");
   std::filesystem::copy_file(file, file + "-other");
   std::filesystem::rename(file + "-other", file);
-  EXPECT_THAT([&] { record_mends(file, result); }, testing::ThrowsMessage<Error>(HasSubstr("was replaced by another file during the trials")));
+  refused(result, "replaced by another file");
   EXPECT_THAT(reports::RunFileReader(file).mends(), IsEmpty());
   std::filesystem::remove(file);
-  EXPECT_THAT([&] { record_mends(file, result); }, testing::ThrowsMessage<Error>(HasSubstr("cannot be read any more")));
+  refused(result, "removed");
 }
 
 TEST_F(MendTest, TheDiagnosisSaysWhatWasTried) {
