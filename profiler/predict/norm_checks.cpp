@@ -50,7 +50,7 @@ struct Norm {
 struct Rows {
   std::int64_t infinite = 0, all = 0;
   std::int64_t means = 0;   ///< that are infinite
-  double sum = 0.0;         ///< of the elements of such a row, the greatest magnitude
+  double sum = 0.0;         ///< of the elements of such a row, the greatest magnitude; it may fit, and a part of it not
   double greatest = 0.0;   ///< square, of what is left of an input once the mean of its row is taken away
   double missing = 0.0;     ///< the greatest share of a sum that flushed squares would have made
   std::int64_t flushed = 0, squares = 0;  ///< squares that are not 0
@@ -117,9 +117,10 @@ void check_overflow(const Norm& norm, FoundFaults& found) {
     f.what = fmt::format("the square of {} is {}: the norm divides that row by inf, which makes it {} in silence", amount(in->greatest_magnitude),
                          reports::held_against_limit(square, format), norm.left());
   else if (means)
-    f.what = fmt::format("the sum of the elements of {} of {}, for the mean, leaves {}, in which it is kept: of the worst it comes to {}. The mean is infinite, what is less it is too, "
+    f.what = fmt::format("the sum of the elements of {} of {}, for the mean, leaves {}, in which it is kept{}. The mean is infinite, what is less it is too, "
                          "and times a reciprocal root of 0 that is NaN",
-                         rows->means, reports::counted(rows->all, "row"), name(format), reports::held_against_limit(rows->sum, format));
+                         rows->means, reports::counted(rows->all, "row"), name(format),
+                         rows->sum >= reports::limit(format) ? ": of the worst it comes to " + reports::held_against_limit(rows->sum, format) : ", on the way: the whole of it would fit");
   else if (rows)
     f.what = fmt::format("the sum of the squares{} of {} of {}, kept in {}, is infinite: the norm divides by it and leaves {} in silence", less,
                          rows->infinite, reports::counted(rows->all, "row"), name(format), norm.left());

@@ -23,9 +23,9 @@ class DiagnosisKinds : public ::testing::Test {
   /// A graph with a loss named so; one or more steps that change nothing, unless train says more.
   Settings graph(const std::string& mode, const std::string& nodes, const std::string& more = "", const std::string& train = "lr = 0.0") {
     Settings settings;
-    settings.add_text(fmt::format("model = {{kind = \"graph\", loss = \"loss\"}}\ntrain = {{steps = 3, weight_decay = 0.0, {}}}\n"
+    settings.add_text(fmt::format("model = {{kind = \"graph\", loss = \"loss\"}}\ntrain = {{{}weight_decay = 0.0, {}}}\n"
                                   "run = {{modes = [\"{}\"]}}\n{}\nnode = [\n{}\n]\n",
-                                  train, mode, more, nodes),
+                                  train.starts_with("steps") ? "" : "steps = 3, ", train, mode, more, nodes),
                       "made-up.toml");
     return settings;
   }
@@ -159,6 +159,34 @@ TEST_F(DiagnosisKinds, AMeanThatIsInfiniteOfFiniteElements) {
   const Cause* const c = find(d, Kind::norm_overflowed, "norm");
   ASSERT_NE(c, nullptr) << d.verdict;
   EXPECT_THAT(c->what, HasSubstr("the sum of a row, whose elements are finite (greatest 2e+38), is more than fp32 holds: 1 of 1 mean are inf"));
+}
+
+/// 128 numbers of 600 add up to 76800, beyond fp16; less a mean that is infinite each is -inf, and that times 1/inf is NaN. 128 of 500 add up to 64000.
+TEST_F(DiagnosisKinds, AMeanThatOverflowsInNarrowSums) {
+  for (const auto& [element, bad] : {std::pair{600, true}, std::pair{500, false}}) {
+    const RunDiagnosis d = of(graph("fp16", fmt::format("{{name = \"x\", op = \"constant\", shape = [1, 128], init = {{first = [{}], rest = {}}}}}, {{name = \"g\", op = \"parameter\", shape = [128], init = 1.0}},\n"
+                                                        "{{name = \"b\", op = \"parameter\", shape = [128]}}, {{name = \"norm\", op = \"layer_norm\", inputs = [\"x\", \"g\", \"b\"]}}, {{name = \"loss\", op = \"mean\", inputs = \"norm\"}}", element, element),
+                                    "override = [{nodes = \"norm\", accumulate = \"fp16\"}]"));
+    const Cause* const c = find(d, Kind::norm_overflowed, "norm");
+    ASSERT_EQ(c != nullptr, bad) << d.verdict;
+    if (c == nullptr) continue;
+    EXPECT_EQ(c->gravity, reports::Gravity::fatal) << c->what;
+    EXPECT_EQ(d.outcome, Outcome::fatal) << d.verdict;
+    EXPECT_EQ(value(*c, "inner_greatest"), 76800.0) << c->what;
+    EXPECT_THAT(c->what, HasSubstr("the sum of the elements of a row, for its mean, leaves fp16: it came to 76800 = 1.172 x the fp16 limit"));
+  }
+}
+
+/// A gradient of 7000 adds up to 70000 in a momentum of 0.9, which the pure mode keeps in fp16, as it rounds each operation to fp16: nothing there is beyond fp32.
+TEST_F(DiagnosisKinds, AMomentumThatOutgrowsFp16) {
+  const RunDiagnosis d = of(graph("fp16_pure",
+                                  "{name = \"w\", op = \"parameter\", init = [1.0]}, {name = \"c\", op = \"constant\", init = [7000.0]}, {name = \"p\", op = \"mul\", inputs = [\"w\", \"c\"]},\n"
+                                  "{name = \"z\", op = \"sub\", inputs = [\"p\", \"c\"]}, {name = \"loss\", op = \"sum\", inputs = \"z\"}",
+                                  "observe = {every = 1}", "steps = 40, lr = 1e-6, schedule = \"constant\", optimizer = \"sgd\", momentum = 0.9, clip = 0.0"));
+  const Cause* const c = find(d, Kind::update_overflowed, "w.update");
+  ASSERT_NE(c, nullptr) << d.verdict;
+  EXPECT_THAT(c->what, HasSubstr("more than fp16 holds, to which every operation of the update is rounded"));
+  for (const reports::Fact& fact : c->facts) EXPECT_NE(fact.key, "beyond_fp32");
 }
 
 /// Squares of 1e20 are beyond fp32: batch norm's result is finite (the bias), the variance that the running one takes over is not.

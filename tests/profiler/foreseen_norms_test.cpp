@@ -202,6 +202,27 @@ TEST_F(ForeseenNorms, OneRowOfALayerNorm) {
   EXPECT_TRUE(of("fp16", layer_norm("200.0")).neither("norm_overflowed", "ln")) << "fp32 sums";
 }
 
+// 128 numbers of 600 add up to 76800, beyond fp16: the mean is infinite. 64 of 2000 and 64 of -2000 add up to 0, and one after the other to 128000 on the way.
+TEST_F(ForeseenNorms, AMeanThatIsInfinite) {
+  const auto row = [](const std::string& numbers) {
+    return fmt::format("{{name = \"x\", op = \"input\", shape = [1, 128], values = {}}}, {{name = \"k\", op = \"parameter\", init = 1.0}}, {{name = \"y\", op = \"mul\", inputs = [\"x\", \"k\"]}},\n"
+                       "{{name = \"g\", op = \"parameter\", shape = [128], init = 1.0}}, {{name = \"b\", op = \"parameter\", shape = [128]}},\n"
+                       "{{name = \"ln\", op = \"layer_norm\", inputs = [\"y\", \"g\", \"b\"]}}, {{name = \"loss\", op = \"mean\", inputs = \"ln\"}}", numbers);
+  };
+  const char* const narrow = "override = [{nodes = \"ln\", accumulate = \"fp16\", order = \"serial\"}]";
+  const Told whole = of("fp16", row("{first = [600.0], rest = 600.0}"), narrow);
+  ASSERT_TRUE(whole.both("norm_overflowed", "ln")) << whole.before.verdict << whole.after.verdict;
+  EXPECT_EQ(whole.foreseen("norm_overflowed", "ln")->gravity, Gravity::fatal);
+  EXPECT_EQ(value(whole.foreseen("norm_overflowed", "ln"), "sum"), 76800.0);
+  EXPECT_THAT(whole.foreseen("norm_overflowed", "ln")->what, HasSubstr("of the worst it comes to 76800 = 1.172 x the fp16 limit"));
+  EXPECT_TRUE(of("fp16", row("{first = [500.0], rest = 500.0}"), narrow).neither("norm_overflowed", "ln"));
+  std::string numbers;
+  for (int i = 0; i < 128; ++i) numbers += i < 64 ? "2000.0, " : "-2000.0, ";
+  const Told part = of("fp16", row("[[" + numbers + "]]"), narrow);
+  ASSERT_TRUE(part.both("norm_overflowed", "ln")) << part.before.verdict << part.after.verdict;
+  EXPECT_THAT(part.foreseen("norm_overflowed", "ln")->what, HasSubstr("in which it is kept, on the way: the whole of it would fit"));
+}
+
 /// Two rows of four, which a layer norm reads as they are or behind a reshape of all eight.
 std::string behind(bool view, const char* row) {
   const std::string rows = fmt::format("[{}{}1.0, 2.0, 3.0, 4.0]", row, view ? ", " : "], [");
