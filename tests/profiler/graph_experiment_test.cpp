@@ -288,7 +288,7 @@ TEST_F(GraphExperiment, MistakesAreNamedWithTheirPlace) {
   for (const char* wide : {"op = 'split_heads', heads = 4294967296, parts = 4294967296", "op = 'split_heads', heads = 1, parts = 9223372036854775807"})
     EXPECT_THAT(with(long_row + wide + "},\n" + loss), AllOf(HasSubstr("g.toml:5"), HasSubstr("must divide into"))) << wide;
   EXPECT_THAT(with(long_row + "op = 'attention', heads = 9223372036854775807},\n" + loss), AllOf(HasSubstr("g.toml:5"), HasSubstr("are more than q's 4")));
-  for (const char* wide : {"op = 'avg_pool1d', kernel = 2, padding = 4611686018427387904", "op = 'avg_pool1d', kernel = 2, stride = 9223372036854775807", "op = 'avg_pool1d', kernel = 4294967296"})
+  for (const char* wide : {"op = 'avg_pool1d', kernel = 2, padding = 4611686018427387904", "op = 'avg_pool1d', kernel = 2, stride = 9223372036854775807", "op = 'avg_pool1d', kernel = 4294967296, stride = 1"})
     EXPECT_THAT(with(long_row + wide + "},\n" + loss), AllOf(HasSubstr("g.toml:5"), HasSubstr("at most 2147483647"))) << wide;
   EXPECT_THAT(with(" {name = 'v', op = 'sum', inputs = 'w'},\n"), HasSubstr("model.loss = \"loss\": no node has this name"));
   EXPECT_THAT(with(" {name = 'loss', op = 'scale', inputs = 'w', factor = 2},\n"), HasSubstr("a loss is one number"));
