@@ -65,9 +65,9 @@ struct Work {
   }
 };
 
-/// Sizes and checks. `o_like` is o or do.
+/// Sizes and checks. `o_like` is o or do, which is an operand where it is the latter.
 template <class T>
-Work<T> describe(const Launch& launch, const char* operation, const Tensor& o_like, const Tensor* probs) {
+Work<T> describe(const Launch& launch, const char* operation, const Tensor& o_like, const Tensor* probs, bool backward) {
   Work<T> w;
   w.params = static_cast<const AttentionParams*>(launch.params);
   const Tensor& q = launch.in[0];
@@ -92,7 +92,14 @@ Work<T> describe(const Launch& launch, const char* operation, const Tensor& o_li
   f.compute = own_format<T>;
   f.probs = probs != nullptr ? probs->format : q.format;
   f.gradient = is_16bit(q.format) ? q.format : f.compute;
-  f.operand = std::is_same_v<T, double> ? f.compute : operand_format(w.params->multiply);
+  const Format multiply = w.params->multiply;
+  if constexpr (std::is_same_v<T, double>) {
+    f.operand = f.compute;
+  } else if (backward) {
+    f.operand = operand_format({f.probs, f.gradient, q.format, k.format, o_like.format}, multiply);
+  } else {
+    f.operand = operand_format({f.probs, v.format}, multiply);
+  }
   return w;
 }
 
@@ -136,7 +143,7 @@ Work<T> forward_work(const Launch& l) {
   constexpr const char* operation = "attention";
   if (l.in_count < 3 || l.in_count > 4 || l.out_count < 1 || l.out_count > 2)
     refuse(l, operation, "takes q, k, v, visible (optional) and gives o, probs (optional)");
-  Work<T> w = describe<T>(l, operation, l.out[0], l.out_count > 1 ? &l.out[1] : nullptr);
+  Work<T> w = describe<T>(l, operation, l.out[0], l.out_count > 1 ? &l.out[1] : nullptr, false);
   if (l.in_count > 3) {
     const Tensor& visible = l.in[3];
     if (visible.format != Format::i32 || !visible.contiguous() || visible.shape != Shape{w.batch, w.keys})
@@ -185,7 +192,7 @@ template <class T>
 Work<T> backward_work(const Launch& l) {
   constexpr const char* operation = "attention_backward";
   if (l.in_count != 5 || l.out_count != 3) refuse(l, operation, "takes q, k, v, probs, do and gives dq, dk, dv");
-  Work<T> w = describe<T>(l, operation, l.in[4], &l.in[3]);
+  Work<T> w = describe<T>(l, operation, l.in[4], &l.in[3], true);
   for (int i = 0; i < 3; ++i) {
     if (l.out[i].shape != l.in[i].shape) refuse(l, operation, "dq, dk, dv have the shapes of q, k, v");
   }

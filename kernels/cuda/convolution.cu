@@ -77,6 +77,7 @@ template <class T>
 struct Work {
   Window window;
   Format multiply = Format::fp32;
+  Format operand = Format::fp32;   ///< what matrices of taps are kept in: as the library is handed them
   Planes planes = {};
   std::int64_t images = 0, groups = 1, inputs = 0, outputs = 0;   ///< channels of one group
   std::int64_t at_once = 1;                                       ///< images
@@ -95,8 +96,6 @@ struct Work {
     return true;
   }
   Layout layout(std::int64_t n, bool images_inside) const { return {window, planes, n, groups * inputs, all_taps(), pixels(), images_inside}; }
-  /// What a matrix of taps is kept in: as the multiplier sees it.
-  Format taps_format() const { return std::is_same_v<T, double> ? Format::fp64 : operand_format(multiply); }
 };
 
 /// x [N, C, H, W], kernel [O, C / groups, KH, KW], y [N, O, OH, OW], or tensors like them.
@@ -110,6 +109,7 @@ Work<T> describe(const Launch& launch, const char* operation, const Tensor& x, c
   Work<T> w;
   w.window = params.window;
   w.multiply = params.multiply;
+  w.operand = std::is_same_v<T, double> ? Format::fp64 : operand_format({launch.in[0].format, launch.in[1].format}, params.multiply);
   w.groups = params.groups;
   w.images = x.shape[0];
   if (w.groups < 1 || x.shape[1] % w.groups != 0 || kernel.shape[0] % w.groups != 0)
@@ -155,7 +155,7 @@ template <class T>
 Tensor taps_of(const Work<T>& w, const Tensor& x, bool images_inside, void* const* stream) {
   const std::int64_t n = x.shape[0];
   const bool in_place = w.pointwise() && (!images_inside || n == 1);
-  const Format format = in_place ? x.format : w.taps_format();
+  const Format format = in_place ? x.format : w.operand;
   const Tensor taps(in_place ? x.data : w.taps, format,
                     images_inside ? Shape{w.groups, w.group_taps(), n * w.pixels()} : Shape{n, w.groups, w.group_taps(), w.pixels()});
   if (!in_place && stream != nullptr)
@@ -252,7 +252,7 @@ Tensor dy_of(const Work<T>& w, const Tensor& dy, void* moved, void* const* strea
   const std::int64_t n = dy.shape[0], channels = w.groups * w.outputs;
   const Shape shape{w.groups, w.outputs, n * w.pixels()};
   if (n == 1) return Tensor(dy.data, dy.format, shape);
-  const Tensor to(moved, w.taps_format(), Shape{channels, n, w.pixels()});
+  const Tensor to(moved, w.operand, Shape{channels, n, w.pixels()});
   if (stream != nullptr) {
     Tensor from = to;
     from.data = dy.data;

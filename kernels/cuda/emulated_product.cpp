@@ -39,6 +39,7 @@ bool supported(const LtCall& call) {
 }
 
 void check(const LtCall& call, const LtPointers& at, const void* workspace) {
+  if (!has_algorithm(call)) refuse(call, "no algorithm");
   if (!supported(call)) refuse(call, "types that do not go together");
   for (const LtLayout* l : {&call.a, &call.b, &call.d})
     if (l->rows < 1 || l->columns < 1 || l->leading < l->rows) refuse(call, "a leading dimension shorter than a column, or an empty matrix");
@@ -92,6 +93,10 @@ void multiply(const LtCall& call, const LtPointers& at) {
 }
 
 }  // namespace
+
+bool (*emulated_library_lacks)(const LtCall& call) = nullptr;
+
+bool has_algorithm(const LtCall& call) { return emulated_library_lacks == nullptr || !emulated_library_lacks(call); }
 
 std::size_t library_workspace_bytes() { return workspace_bytes; }
 

@@ -105,10 +105,17 @@ void set_batch(ProductPlan& plan, const MatmulView& a, const MatmulView& b, cons
   set(d, plan.call.d, plan.d_step);
 }
 
-LtCompute compute_of(Format target, Format multiply) {
+/// What the library is handed. Operands that `multiply` has rounded to 16 bits stay so.
+Format target_of(const MatmulPlan& p, Format compute, const LtLeft& left) {
+  if (compute == Format::fp64) return Format::fp64;
+  const Format target = operand_format({p.a.format, p.b.format}, p.multiply);
+  return left.narrow || is_16bit(p.multiply) ? target : Format::fp32;
+}
+
+LtCompute compute_of(Format target, Format multiply, const LtLeft& left) {
   if (target == Format::fp64) return LtCompute::fp64;
   if (target != Format::fp32) return LtCompute::fp32;
-  return multiply == Format::tf32 ? LtCompute::fast_tf32 : LtCompute::fp32_pedantic;
+  return multiply == Format::tf32 && left.narrow ? LtCompute::fast_tf32 : LtCompute::fp32_pedantic;
 }
 
 /// Whether the library writes sums of such operands in this format.
@@ -149,22 +156,26 @@ std::string to_string(const LtCall& call) {
          name(call.compute);
 }
 
-Format operand_format(Format multiply) {
-  if (is_16bit(multiply) || multiply == Format::fp32) return multiply;
-  if (multiply == Format::tf32) return Format::fp32;
-  throw Error(std::string("matmul: there are no products of operands in ") + name(multiply) + " on a GPU; there are fp32, tf32, fp16 and bf16");
+Format operand_format(std::initializer_list<Format> stored, Format multiply) {
+  if (!is_16bit(multiply) && multiply != Format::fp32 && multiply != Format::tf32)
+    throw Error(std::string("matmul: there are no products of operands in ") + name(multiply) + " on a GPU; there are fp32, tf32, fp16 and bf16");
+  for (const Format narrow : {Format::fp16, Format::bf16}) {
+    const bool holds = std::all_of(stored.begin(), stored.end(), [&](Format f) { return !needs_rounding(needs_rounding(f, multiply) ? multiply : f, narrow); });
+    if (holds) return narrow;
+  }
+  return multiply == Format::tf32 ? Format::fp32 : multiply;
 }
 
-ProductPlan plan_product(const Launch& launch, Format compute, std::size_t library_bytes) {
+ProductPlan plan_product(const Launch& launch, Format compute, std::size_t library_bytes, LtLeft left) {
   const MatmulPlan p = plan_matmul(launch);
   ProductPlan plan;
   Room room(launch.workspace);
   plan.library_workspace = room.take(library_bytes);
   plan.elements = p.result_elements();
   plan.columns = p.n;
-  const Format target = compute == Format::fp64 ? Format::fp64 : operand_format(p.multiply);
+  const Format target = target_of(p, compute, left);
   plan.empty_sum = p.k == 0;
-  const bool direct = !plan.empty_sum && writes(target, p.c.format) && readable(p.c) && (p.bias == nullptr || library_adds(*p.bias, p.c));
+  const bool direct = !plan.empty_sum && writes(target, p.c.format) && readable(p.c) && (p.bias == nullptr || (left.bias && library_adds(*p.bias, p.c)));
   plan.finishes = !direct;
   MatmulView a = p.a, b = p.b, d = p.c;
   if (!plan.empty_sum) {
@@ -192,7 +203,7 @@ ProductPlan plan_product(const Launch& launch, Format compute, std::size_t libra
   }
   plan.bytes = room.bytes();
   if (plan.empty_sum) return plan;
-  plan.call.compute = compute_of(target, p.multiply);
+  plan.call.compute = compute_of(target, p.multiply, left);
   if (!d.row_major()) {   // C' = B' A': its rows are C's columns
     std::swap(a, b);
     a = transposed(a), b = transposed(b), d = transposed(d);

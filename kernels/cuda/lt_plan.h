@@ -8,6 +8,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 
 #include "kernels/launch.h"
@@ -71,11 +72,20 @@ struct ProductPlan {
   std::size_t bytes = 0;            ///< of workspace, the library's share included
 };
 
+/// What may be left to the library. Without, the result is the same: the bias is added to the fp32 sum by a kernel of ours, and 16-bit
+/// operands are widened to fp32, which is exact and slower.
+struct LtLeft {
+  bool bias = true;
+  bool narrow = true;
+};
+
 /// launch: of the operation matmul. compute: fp32 or fp64. Memory may be null: then only sizes and layouts mean something.
 /// Throws Error naming the views that do not fit.
-ProductPlan plan_product(const Launch& launch, Format compute, std::size_t library_bytes);
+ProductPlan plan_product(const Launch& launch, Format compute, std::size_t library_bytes, LtLeft left = {});
 
-/// What a multiplier of this format is handed: fp32 for tf32. Throws Error for a format that no multiplier here has.
-Format operand_format(Format multiply);
+/// What operands of these formats are handed to the library as, where MatmulParams::multiply is this: fp16 or bf16 if all of them are
+/// numbers of it, as they are stored or once they are rounded to `multiply` (the matrix units multiply those exactly and sum in fp32);
+/// else `multiply`, fp32 for tf32. Throws Error for a format that no multiplier here has.
+Format operand_format(std::initializer_list<Format> stored, Format multiply);
 
 }  // namespace ulpscope::cuda

@@ -138,10 +138,20 @@ void record(const cublasLtMatmulHeuristicResult_t& found, ProductChoice& choice)
   choice.waves = static_cast<double>(found.wavesCount);
 }
 
-/// The library's first proposal among those that keep what this program promises.
-Pinned choose(cublasLtHandle_t handle, const LtKey& key, const void* bias, ProductChoice& choice) {
+/// The library's first proposal among those that keep what this program promises, if it has one.
+struct Proposal {
+  Pinned pinned;
+  cublasStatus_t status;
+  int count = 0;
+  cublasLtMatmulHeuristicResult_t found = {};
+
+  bool usable() const { return status == CUBLAS_STATUS_SUCCESS && count > 0 && found.state == CUBLAS_STATUS_SUCCESS; }
+};
+
+Proposal propose(cublasLtHandle_t handle, const LtKey& key, const void* bias) {
   const LtCall& call = key.call;
-  Pinned p{describe(call), describe(call.a, call.batch), describe(call.b, call.batch), describe(call.d, call.batch), {}};
+  Proposal made{{describe(call), describe(call.a, call.batch), describe(call.b, call.batch), describe(call.d, call.batch), {}}, CUBLAS_STATUS_SUCCESS};
+  const Pinned& p = made.pinned;
   if (call.bias) set<const void*>(p.description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);   // its alignment matters
   cublasLtMatmulPreference_t raw = nullptr;
   expect(cublasLtMatmulPreferenceCreate(&raw), "a preference could not be made");
@@ -153,17 +163,20 @@ Pinned choose(cublasLtHandle_t handle, const LtKey& key, const void* bias, Produ
   set<std::uint32_t>(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, key.b);
   set<std::uint32_t>(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, key.d);
   set<std::uint32_t>(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, key.d);
-  cublasLtMatmulHeuristicResult_t found = {};
-  int count = 0;
-  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(handle, p.description.get(), p.a.get(), p.b.get(), p.d.get(), p.d.get(),
-                                                               preference.get(), 1, &found, &count);
-  if (status != CUBLAS_STATUS_SUCCESS || count == 0)
-    throw Error(product_library() + " has no algorithm for " + to_string(call) + " on this GPU (" + cublasLtGetStatusName(status) +
+  made.status = cublasLtMatmulAlgoGetHeuristic(handle, p.description.get(), p.a.get(), p.b.get(), p.d.get(), p.d.get(), preference.get(), 1,
+                                               &made.found, &made.count);
+  return made;
+}
+
+Pinned choose(cublasLtHandle_t handle, const LtKey& key, const void* bias, ProductChoice& choice) {
+  Proposal made = propose(handle, key, bias);
+  if (made.status != CUBLAS_STATUS_SUCCESS || made.count == 0)
+    throw Error(product_library() + " has no algorithm for " + to_string(key.call) + " on this GPU (" + cublasLtGetStatusName(made.status) +
                 "). Use another mode, or another version of the library");
-  expect(found.state, "the algorithm for " + to_string(call));
-  p.algorithm = found.algo;
-  record(found, choice);
-  return p;
+  expect(made.found.state, "the algorithm for " + to_string(key.call));
+  made.pinned.algorithm = made.found.algo;
+  record(made.found, choice);
+  return std::move(made.pinned);
 }
 
 /// Of one GPU.
@@ -171,6 +184,8 @@ struct Library {
   cublasLtHandle_t handle = nullptr;
   Choices<Pinned> choices;
   std::mutex bias;   ///< its pointer is part of the description
+  std::map<LtCall, bool> can;   ///< has_algorithm
+  std::mutex can_mutex;
 
   Library() { expect(cublasLtCreate(&handle), "the library could not be started"); }
 };
@@ -216,6 +231,17 @@ void run_call(const LtCall& call, const LtPointers& at, void* workspace, void* s
   expect(cublasLtMatmul(own.handle, p.description.get(), alpha, at.a, p.a.get(), at.b, p.b.get(), beta, at.d, p.d.get(), at.d, p.d.get(),
                         &p.algorithm, workspace, workspace_cap, static_cast<cudaStream_t>(stream)),
          "the product " + to_string(call));
+}
+
+bool has_algorithm(const LtCall& call) {
+  Library& own = library();
+  const std::lock_guard lock(own.can_mutex);
+  const auto known = own.can.find(call);
+  if (known != own.can.end()) return known->second;
+  // Nothing is read: what counts of the bias is its alignment.
+  const bool can = propose(own.handle, LtKey{call}, reinterpret_cast<const void*>(std::uintptr_t{256})).usable();
+  own.can.emplace(call, can);
+  return can;
 }
 
 std::string product_library() {

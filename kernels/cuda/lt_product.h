@@ -25,6 +25,11 @@ std::int64_t most_scratch_bytes();
 /// On the stream. workspace: library_workspace_bytes, 256-byte aligned. Throws Error naming shapes and formats.
 void run_call(const LtCall& call, const LtPointers& pointers, void* workspace, void* stream);
 
+/// Whether the library has an algorithm for the call on this GPU, its matrices at the best alignment. Asked once for each call.
+bool has_algorithm(const LtCall& call);
+/// Of the plain loops alone, for tests: calls that their library has none for. Null: it has one for all.
+extern bool (*emulated_library_lacks)(const LtCall& call);
+
 /// What an algorithm may count on: loads are of 16 bytes at most (cuBLAS is at its best where pointers are multiples of that, NUMERICS 4), and the memory plan's places lie at multiples of 64, so that equal
 /// layers get the same algorithm.
 inline constexpr std::uint32_t best_alignment = 16;

@@ -57,12 +57,20 @@ Launch launch_of(const Product& p, Tensor (&in)[3]) {
   return l;
 }
 
+/// As much as the library has an algorithm for is left to it: not every generation has one with a bias, or for bf16. Where it has none at
+/// all the first plan's call fails, and says so.
 template <class T>
 ProductPlan plan_of(const Product& p, void* workspace) {
   Tensor in[3];
   Launch l = launch_of(p, in);
   l.workspace = workspace;
-  return plan_product(l, own_format<T>, library_workspace_bytes());
+  const auto planned = [&](const LtLeft& left) { return plan_product(l, own_format<T>, library_workspace_bytes(), left); };
+  const auto can = [](const ProductPlan& plan) { return plan.calls == 0 || has_algorithm(plan.call); };
+  const ProductPlan wanted = planned({});
+  if (can(wanted)) return wanted;
+  for (const LtLeft left : {LtLeft{.bias = false, .narrow = true}, LtLeft{.bias = true, .narrow = false}, LtLeft{.bias = false, .narrow = false}})
+    if (const ProductPlan less = planned(left); can(less)) return less;
+  return wanted;
 }
 
 /// The same product with a dense result in T.

@@ -4,9 +4,12 @@
 
 #include <cmath>
 #include <map>
+#include <set>
+#include <string>
 
 #include "kernels/error.h"
 #include "engine/train/trainer.h"
+#include "kernels/cuda/lt_product.h"
 #include "kernels/ops/rounding_counts.h"
 #include "tests/engine/support/list_dataset.h"
 #include "tests/engine/support/model_batches.h"
@@ -87,6 +90,27 @@ class EmulatedGrid : public ::testing::TestWithParam<NamedModel> {};
 TEST_P(EmulatedGrid, TrainsAsTheCpuDoes) {
   expect_as_on_the_cpu(GetParam().model, *test::make_emulated_device());
   if (Device* const gpu = test::gpu_device()) expect_as_on_the_cpu(GetParam().model, *gpu);
+}
+
+/// What the library was to compute.
+std::set<std::string>& planned_calls() {
+  static std::set<std::string> calls;
+  return calls;
+}
+
+/// Autocast has 16-bit operands, which the matrix units multiply: widened to fp32 they would give the same numbers many times as slowly.
+TEST_P(EmulatedGrid, HandsOperandsToTheLibraryInTheFormatsOfTheMode) {
+  cuda::emulated_library_lacks = [](const cuda::LtCall& call) {
+    planned_calls().insert(std::string(name(call.a.format)) + " " + name(call.b.format) + ", " + name(call.compute));
+    return false;
+  };
+  const std::map<std::string, std::string> as = {{"fp32", "fp32 fp32, fp32 pedantic"}, {"tf32", "fp32 fp32, fast tf32"}, {"fp16", "fp16 fp16, fp32"}, {"bf16", "bf16 bf16, fp32"}};
+  for (const auto& [mode, expected] : as) {
+    planned_calls().clear();
+    train(GetParam().model, mode.c_str(), *test::make_emulated_device(), 1024.0f);
+    EXPECT_EQ(planned_calls(), std::set<std::string>{expected}) << mode;
+  }
+  cuda::emulated_library_lacks = nullptr;
 }
 
 /// Losses, norms and all weights after some steps; and how many launches are several operations.

@@ -267,10 +267,12 @@ TEST(LtPlan, NeverAsksForNarrowerProductsThanTheModes) {
       const auto compute = [&](Format multiply, Format in) {
         return plan(view(stored, {8, 8}), view(stored, {8, 8}), view(result, {8, 8}), {false, false, multiply}, nullptr, in).call;
       };
-      EXPECT_EQ(compute(Format::fp32, Format::fp32).compute, cuda::LtCompute::fp32_pedantic);
-      EXPECT_EQ(compute(Format::fp32, Format::fp32).a.format, Format::fp32);
-      EXPECT_EQ(compute(Format::tf32, Format::fp32).compute, cuda::LtCompute::fast_tf32);
-      EXPECT_EQ(compute(Format::bf16, Format::fp32).a.format, Format::bf16);
+      if (info(stored).mantissa_bits > 10) {   // narrower operands are exact in narrower products: library_test.cpp
+        EXPECT_EQ(compute(Format::fp32, Format::fp32).compute, cuda::LtCompute::fp32_pedantic);
+        EXPECT_EQ(compute(Format::fp32, Format::fp32).a.format, Format::fp32);
+        EXPECT_EQ(compute(Format::tf32, Format::fp32).compute, cuda::LtCompute::fast_tf32);
+      }
+      EXPECT_EQ(compute(Format::bf16, Format::fp32).compute, cuda::LtCompute::fp32);
       EXPECT_THROW(compute(Format::fp8_e4m3, Format::fp32), Error);
       EXPECT_EQ(compute(Format::bf16, Format::fp64).compute, cuda::LtCompute::fp64);
     }
