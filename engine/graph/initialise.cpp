@@ -9,8 +9,22 @@
 #include "kernels/formats/convert.h"
 
 namespace ulpscope::engine {
+namespace {
 
-std::vector<float> initial_values(const Value& value, std::uint64_t seed) {
+constexpr std::int64_t worth_a_team = 1 << 16;   ///< numbers; a thread takes some milliseconds for them
+
+/// values[i] = draw(i).
+template <class Draw>
+void fill(std::vector<float>& values, int threads, const Draw& draw) {
+  const auto n = static_cast<std::int64_t>(values.size());
+  float* to = values.data();
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && n >= worth_a_team)
+  for (std::int64_t i = 0; i < n; ++i) to[i] = draw(static_cast<std::uint64_t>(i));
+}
+
+}  // namespace
+
+std::vector<float> initial_values(const Value& value, std::uint64_t seed, int threads) {
   const Initial& initial = value.initial;
   const auto n = static_cast<std::size_t>(value.shape.elements());
   std::vector<float> values(n, 0.0f);
@@ -21,15 +35,15 @@ std::vector<float> initial_values(const Value& value, std::uint64_t seed) {
     case Initial::Kind::ones: std::fill(values.begin(), values.end(), 1.0f); break;
     case Initial::Kind::constant: std::fill(values.begin(), values.end(), scale); break;
     case Initial::Kind::normal:
-      for (std::size_t i = 0; i < n; ++i) values[i] = scale * math::random_normal(key, i, 0, 0);
+      fill(values, threads, [=](std::uint64_t i) { return scale * math::random_normal(key, i, 0, 0); });
       break;
     case Initial::Kind::uniform:
       if (initial.list.size() == 2) {
         const float low = initial.list[0], high = initial.list[1];
-        for (std::size_t i = 0; i < n; ++i) values[i] = low + (high - low) * math::random_uniform(key, i, 0, 0);
+        fill(values, threads, [=](std::uint64_t i) { return low + (high - low) * math::random_uniform(key, i, 0, 0); });
         break;
       }
-      for (std::size_t i = 0; i < n; ++i) values[i] = scale * (2.0f * math::random_uniform(key, i, 0, 0) - 1.0f);
+      fill(values, threads, [=](std::uint64_t i) { return scale * (2.0f * math::random_uniform(key, i, 0, 0) - 1.0f); });
       break;
     case Initial::Kind::values:
       if (initial.list.size() != n)

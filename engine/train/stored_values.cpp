@@ -1,6 +1,7 @@
 #include "engine/train/stored_values.h"
 
 #include <fmt/format.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <utility>
@@ -27,6 +28,11 @@ const NamedTensor& saved_tensor(const TrainerState& saved, const Value& value, s
     throw Error(fmt::format("'{}' is {} {}, and in the saved state {} {}", value.name, dtype(value.format), to_string(value.shape),
                             tensor.dtype, to_string(shape)));
   return tensor;
+}
+
+/// Threads of the host: those that the run was given; beside a GPU, whose own the description counts, all that this process may run on.
+int host_threads(const Device& device) {
+  return device.description().kind == DeviceKind::cpu ? device.description().threads : omp_get_num_procs();
 }
 
 }  // namespace
@@ -57,8 +63,9 @@ std::vector<float> StoredValues::read(ValueId v) const {
 }
 
 void StoredValues::write_initial(const TrainConfig& config, const Mode& mode, std::uint64_t seed) const {
+  const int threads = host_threads(device_);
   for (const Role role : {Role::parameter, Role::constant, Role::buffer})
-    for (const ValueId v : graph_.with_role(role)) write(v, initial_values(graph_.value(v), seed));
+    for (const ValueId v : graph_.with_role(role)) write(v, initial_values(graph_.value(v), seed, threads));
   if (config.weights.empty()) return;
   const TensorFile file = read_weights(config.weights);
   check_weights(file, config.weights, graph_, mode, config.widen);
