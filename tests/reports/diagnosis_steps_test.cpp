@@ -192,7 +192,7 @@ TEST_F(DiagnosisStepsTest, AppliedStepsWithALossThatIsNotFiniteAreDamage) {
   EXPECT_EQ(after(true).outcome, Outcome::healthy) << "what was skipped came to nothing";
 }
 
-// 2^6 in step 1, 2^9 in step 3: 1.5 bits a step, 7 bits below the limit in step 3, so the limit is reached in step 8.
+// 2^6 in step 1, 2^7.5 in step 2, 2^9 in step 3: 1.5 bits a step, 7 bits below the limit in step 3, so the limit is reached in step 8.
 TEST_F(DiagnosisStepsTest, AStepThatTheRunHasPassedIsNoProjection) {
   const auto leaves = [&](int steps, double greatest) {
     ForgedRun run("fp16");
@@ -200,6 +200,7 @@ TEST_F(DiagnosisStepsTest, AStepThatTheRunHasPassedIsNoProjection) {
     run.run.steps_planned = 20;
     for (int i = 0; i < steps; ++i) run.step(1.0, false, 1024.0);
     run.observe(0, {{"y", {.greatest = 64.0}}});
+    run.observe(1, {{"y", {.greatest = std::sqrt(64.0 * greatest)}}});
     run.observe(2, {{"y", {.greatest = greatest}}});
     const RunDiagnosis d = of(run);
     return d.watch.empty() ? std::nullopt : d.watch.front().leaves;

@@ -337,7 +337,8 @@ TEST_F(DiagnosisTest, GradientsBelowTheRange) {
     run.step(1.0, false, 1.0);
     run.observe(
         0,
-        {{"y.cast",
+        {{"w", {.greatest = small ? 1e-5 : 1.0, .rms = small ? 1e-5 : 1.0}},   // a small one is moved by as little
+         {"y.cast",
           {.elements = 100, .greatest = small ? 1e-6 : 1.0, .flushed = 37, .least = 1e-9, .rms = small ? 1e-7 : 0.1}}});
     const RunDiagnosis d = of(run);
     EXPECT_EQ(d.outcome, small ? Outcome::damaged : Outcome::healthy) << d.verdict;

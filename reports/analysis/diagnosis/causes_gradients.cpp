@@ -44,7 +44,7 @@ Flushed find_flushed(const Evidence& e) {
     for (const PlanNode& node : e.plan().nodes()) {
       for (const TensorId id : node.outputs) {
         const Stat* stat = e.plan().carries_scale(id) ? step.stat(id) : nullptr;
-        if (stat == nullptr || stat->flushed == 0 || share_of(*stat) < much_flushed) continue;
+        if (stat == nullptr || stat->flushed == 0 || share_of(*stat) < much_flushed || !would_have_moved(e, step, id)) continue;
         const bool beside_larger = stat->rms && *stat->rms > near_least * info(e.plan().format(id)).min_normal;
         std::optional<StillWeights> still;
         if (beside_larger && !(by_own_size(e) && is_weight_gradient(e.plan(), id))) {

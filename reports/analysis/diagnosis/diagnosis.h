@@ -86,8 +86,8 @@ struct Watched {
   std::string format{};
   Number greatest_magnitude{};
   Number room{};                         ///< bits
-  Number growth{};                       ///< bits for each step, over the observed steps; unknown with one of them
-  std::optional<std::int64_t> leaves{};  ///< projected iteration; none: no growth
+  Number growth{};                       ///< bits for each step: the least over the halves and the last quarter of the observed steps; unknown with fewer than three
+  std::optional<std::int64_t> leaves{};  ///< projected iteration; none: it did not grow steadily
 };
 
 struct RunDiagnosis {

@@ -14,6 +14,26 @@ namespace {
 
 constexpr std::size_t longest_chain = 8;
 
+/// Elements that were not finite before the rounding: what an operation can have been handed. Those that overflow when they are rounded are
+/// made by it.
+std::int64_t handed(const Stat& stat) { return stat.nan + stat.infinite(); }
+
+bool one_of(const std::string& word, std::initializer_list<const char*> words) {
+  return std::any_of(words.begin(), words.end(), [&](const char* w) { return word == w; });
+}
+
+/// Whether what is not finite in input `place` can make a result so. exp(-inf) and 1 / inf are 0, and a bounded function of an infinity is
+/// its bound.
+bool can_hand_on(const PlanNode& node, std::size_t place, const Stat& read, const Stat* divided) {
+  const std::string& op = node.record.operation;
+  if (node.record.phase != Phase::forward || read.nan > 0) return true;
+  if (one_of(op, {"sigmoid", "tanh", "reciprocal"})) return false;
+  // Of which sign those are that overflowed was not counted.
+  if (op == "exp" || op == "relu") return read.positive_infinite + read.overflowed > 0;
+  if ((op == "div" || op == "expand") && place == 1) return divided == nullptr || divided->bad() > 0;
+  return true;
+}
+
 /// Of an operation's float inputs in one micro-batch.
 struct InputState {
   bool all_finite = true;  ///< as far as known
@@ -23,12 +43,13 @@ struct InputState {
 InputState inputs_of(const Evidence& evidence, const ObservedStep& step, const PlanNode& node,
                      std::int64_t micro_batch) {
   InputState state;
-  for (const auto& input : node.inputs) {
-    if (input && !is_float(evidence.plan().format(*input))) continue;
-    const Stat* stat = input ? step.stat(*input, micro_batch) : nullptr;
+  const auto stat_of = [&](std::size_t i) { return i < node.inputs.size() && node.inputs[i] ? step.stat(*node.inputs[i], micro_batch) : nullptr; };
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i] && !is_float(evidence.plan().format(*node.inputs[i]))) continue;
+    const Stat* stat = stat_of(i);
     if (stat == nullptr)
       state.all_known = false;
-    else if (stat->bad() > 0)
+    else if (stat->bad() > 0 && can_hand_on(node, i, *stat, stat_of(0)))
       state.all_finite = false;
   }
   return state;
@@ -124,23 +145,28 @@ bool takes_a_part(const PlanNode& node) {
 
 /// Whether what is not finite in the tensor can make the result so. A derivative that is 1 or 0 only asks on which side of a bound its
 /// operand lies: what is infinite behind it came with the gradient.
-bool hands_on(const PlanNode& node, TensorId tensor) {
+bool hands_on(const ObservedStep& step, const PlanNode& node, TensorId tensor, std::int64_t micro_batch) {
   const std::string& op = node.record.operation;
-  if (op != "clamp_backward" && op != "relu_backward") return true;
-  return node.inputs.size() < 2 || node.inputs[0] != tensor || node.inputs[1] == tensor;
+  if (op == "clamp_backward" || op == "relu_backward") return node.inputs.size() < 2 || node.inputs[0] != tensor || node.inputs[1] == tensor;
+  const Stat* read = step.stat(tensor, micro_batch);
+  if (read == nullptr || read->bad() == 0) return true;
+  const Stat* first = node.inputs.empty() || !node.inputs.front() ? nullptr : step.stat(*node.inputs.front(), micro_batch);
+  for (std::size_t i = 0; i < node.inputs.size(); ++i)
+    if (node.inputs[i] == tensor && can_hand_on(node, i, *read, first)) return true;
+  return false;
 }
 
-/// All that a forward operation makes was observed and is finite; of functions of one element, more of it than they read.
+/// All that a forward operation makes was observed, and what of it is not finite is its own; of functions of one element, less than they read.
 bool swallows(const ObservedStep& step, const PlanNode& node, std::int64_t micro_batch) {
   const std::string& op = node.record.operation;
   if (node.record.phase == Phase::forward && (op == "relu" || op == "exp" || op == "silu" || op.starts_with("gelu") || op == "clamp")) {
     const Stat* read = node.inputs.empty() || !node.inputs.front() ? nullptr : step.stat(*node.inputs.front(), micro_batch);
     const Stat* made = node.outputs.empty() ? nullptr : step.stat(node.outputs.front(), micro_batch);
-    if (read != nullptr && made != nullptr && made->bad() < read->bad()) return true;
+    if (read != nullptr && made != nullptr && handed(*made) < read->bad()) return true;
   }
   return node.record.phase == Phase::forward && !node.outputs.empty() && std::all_of(node.outputs.begin(), node.outputs.end(), [&](TensorId output) {
     const Stat* stat = step.stat(output, micro_batch);
-    return stat != nullptr && stat->bad() == 0;
+    return stat != nullptr && handed(*stat) == 0;
   });
 }
 
@@ -183,7 +209,8 @@ Chain follow(const Evidence& evidence, const ObservedStep& step, const Root& roo
     last = id;
     for (const std::size_t reader : plan.readers(id)) {
       const PlanNode& node = plan.nodes()[reader];
-      if (ineffective(evidence, step, node) || !hands_on(node, id)) continue;
+      if (ineffective(evidence, step, node)) continue;
+      const bool passes = hands_on(step, node, id, root.micro_batch);
       const Stat* read = step.stat(id, root.micro_batch);
       if (read != nullptr && read->bad() > 0 && !takes_a_part(node) && swallows(step, node, root.micro_batch)) chain.swallowed_in.push_back(&node);
       if (chain.zeroed_in == nullptr && divides_by(node, id) && plan.feeds_loss(node)) {
@@ -196,7 +223,7 @@ Chain follow(const Evidence& evidence, const ObservedStep& step, const Root& roo
       for (const TensorId output : node.outputs) {
         const Stat* stat = step.stat(output, root.micro_batch);
         if (stat == nullptr && chain.unseen_in == nullptr && node.record.phase == Phase::forward && is_float(plan.format(output)) && plan.feeds_loss(node)) chain.unseen_in = &node;
-        if (stat == nullptr || stat->bad() > 0) visit(output, id);
+        if (passes && (stat == nullptr || handed(*stat) > 0)) visit(output, id);
       }
     }
   }

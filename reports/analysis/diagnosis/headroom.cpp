@@ -69,6 +69,25 @@ Number share(const Layer& layer) {
                             : std::nullopt;
 }
 
+/// Bits a step that the tensor's greatest magnitude grows by: the least over the observed steps' first half, their second, and the last quarter,
+/// where there are steps enough. What grew at the start alone (weights that begin at 0), or swings, is no trend. Unknown with fewer than
+/// three steps.
+Number steady_growth(const Evidence& evidence, TensorId tensor) {
+  std::vector<std::pair<double, double>> points;   // step, bits
+  for (const ObservedStep& step : evidence.observed())
+    if (const Stat* stat = step.stat(tensor); stat != nullptr && stat->greatest > 0.0 && stat->bad() == 0)
+      points.emplace_back(static_cast<double>(step.step), std::log2(stat->greatest));
+  if (points.size() < 3) return std::nullopt;
+  const auto& last = points.back();
+  const auto nearest = [&](double share) {   // none of the ends
+    const double wanted = points.front().first + share * (last.first - points.front().first);
+    return *std::min_element(points.begin() + 1, points.end() - 1, [&](const auto& a, const auto& b) { return std::fabs(a.first - wanted) < std::fabs(b.first - wanted); });
+  };
+  const auto rate = [](const std::pair<double, double>& from, const std::pair<double, double>& to) { return (to.second - from.second) / (to.first - from.first); };
+  const auto middle = nearest(0.5), late = nearest(0.75);
+  return std::min({rate(points.front(), middle), rate(middle, last), rate(late, last)});
+}
+
 double least_room(const LayerRoom& layer) {
   return std::min(layer.above_forward.value_or(HUGE_VAL), layer.above_backward.value_or(HUGE_VAL));
 }
@@ -106,12 +125,11 @@ std::vector<Watched> watch_list(const Evidence& evidence) {
   std::vector<Watched> list;
   if (evidence.observed().empty()) return list;
   const ObservedStep& last = evidence.observed().back();
-  const ObservedStep& first = evidence.observed().front();
-  const auto span = static_cast<double>(last.step - first.step);
+  const auto span = static_cast<double>(last.step - evidence.observed().front().step);
   const std::int64_t reached = evidence.steps().empty() ? last.step : std::max(last.step, evidence.steps().back().step);
   const double horizon = std::max(span, static_cast<double>(evidence.run().steps_planned.value_or(0) - last.step));
   for (const PlanNode& node : evidence.plan().nodes()) {
-    if (node.record.phase != Phase::forward) continue;  // the scaled backward pass is the scaler's to look after
+    if (node.record.phase != Phase::forward || node.record.operation == "scale_loss") continue;  // what the scale multiplies is the scaler's to look after
     for (const TensorId id : node.outputs) {
       const Format format = evidence.plan().format(id);
       const Stat* stat = last.stat(id);
@@ -123,13 +141,11 @@ std::vector<Watched> watch_list(const Evidence& evidence) {
                       .format = name(format),
                       .greatest_magnitude = stat->greatest,
                       .room = bits};
-      const Stat* was = first.stat(id);
-      if (span > 0.0 && was != nullptr && was->greatest > 0.0) {
-        const double grown = std::log2(stat->greatest / was->greatest);
-        watched.growth = grown / span;
+      watched.growth = steady_growth(evidence, id);
+      if (watched.growth && *watched.growth * span >= least_growth) {
         // A step that the run has passed, with no overflow that would have been observed, is no projection any more.
-        const std::int64_t leaves = last.step + static_cast<std::int64_t>(std::ceil(*bits / std::max(*watched.growth, 1e-9)));
-        if (grown >= least_growth && leaves > reached) watched.leaves = leaves;
+        const std::int64_t leaves = last.step + static_cast<std::int64_t>(std::ceil(*bits / *watched.growth));
+        if (leaves > reached) watched.leaves = leaves;
       }
       const bool soon = watched.leaves && static_cast<double>(*watched.leaves - last.step) <= horizon;
       if (*bits < near || soon) list.push_back(std::move(watched));

@@ -57,6 +57,13 @@ bool by_own_size(const Evidence& e) { return e.run().optimizer.find("adam") != s
 
 bool is_weight_gradient(const PlanView& plan, TensorId tensor) { return weight_of(plan, tensor).has_value(); }
 
+bool would_have_moved(const Evidence& e, const ObservedStep& step, TensorId flushed) {
+  const auto weight = weight_of(e.plan(), flushed);
+  const StepRecord* record = e.step(step.step);
+  if (!weight || step.stat(*weight) == nullptr || record == nullptr || !record->learning_rate) return true;
+  return would_move(e, step, *weight, info(e.plan().format(flushed)).flush_threshold / e.scale(step.step));
+}
+
 std::optional<StillWeights> still_weights(const Evidence& e, const ObservedStep& step, TensorId flushed, double share) {
   const PlanView& plan = e.plan();
   const Stat* lost = step.stat(flushed);

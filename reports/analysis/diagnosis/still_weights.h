@@ -21,6 +21,10 @@ bool by_own_size(const Evidence& evidence);
 /// Whether an optimizer moves weights by this very tensor, perhaps through casts and views: what adds up to gradients is none.
 bool is_weight_gradient(const PlanView& plan, TensorId tensor);
 
+/// Whether what was flushed from a weight's own gradient would have moved the weight, in whose format it is kept: false where it is too small
+/// for that, too. True for a gradient that is no weight's, of which that is not known.
+bool would_have_moved(const Evidence& evidence, const ObservedStep& step, TensorId flushed);
+
 /// By what was flushed from a gradient of the backward pass; none: no share of a weight's elements as large as `share` is known to stand still, or
 /// fp32 would not move them either.
 std::optional<StillWeights> still_weights(const Evidence& evidence, const ObservedStep& step, TensorId flushed, double share);

@@ -13,7 +13,7 @@ namespace {
 constexpr int way_to_root = 16;       ///< operations
 constexpr double tail_ends = 104.0;   ///< exp(-x) is 0 in fp32 beyond it
 constexpr double bend = 2.0;          ///< beyond it silu and gelu have one direction on the negative side
-/// Differences from fp32 that are rounding: of a result's rms, 8 units of fp16's last digit.
+/// Differences from fp32 that are rounding: of a result's rms, or of the loss, 8 units of fp16's last digit.
 constexpr double alike = 0x1p-8;
 
 /// What infinite elements of a tensor are without rounding: of the infinity's sign, from lo to hi in magnitude; lo below 0: perhaps of the other.
@@ -50,6 +50,14 @@ bool picks(const PlanNode& node) {
   return one_of(node.record.operation, {"where", "masked_fill", "causal_mask", "select", "split", "embedding", "masked_mean"});
 }
 
+/// Of the step's shadow, or of the fp32 run with the same seed.
+std::optional<double> loss_in_fp32(const Evidence& e, std::int64_t step) {
+  if (const Number shadow = e.shadow_loss(step)) return *shadow;
+  const bool same_seed = e.fp32 != nullptr && e.fp32->run().seed == e.run().seed;
+  const StepRecord* twin = same_seed ? e.fp32->step(step) : nullptr;
+  return twin != nullptr ? twin->loss : std::nullopt;
+}
+
 class Judge {
  public:
   Judge(const Evidence& e, const ObservedStep& step, const Root& root) : e_(e), step_(step), root_(root) {}
@@ -66,9 +74,10 @@ class Judge {
     return worst;
   }
 
-  /// Whether fp32, in a shadow of this step or in its own run, has the same there.
+  /// Whether fp32, in a shadow of this step or in its own run, has the same there, and comes to the same loss: a difference that is nothing
+  /// beside the rest here may be made large behind it.
   bool as_in_fp32(const PlanNode& node) const {
-    return !node.outputs.empty() && std::all_of(node.outputs.begin(), node.outputs.end(), [&](TensorId output) { return like_shadow(output) || like_twin(node, output); });
+    return !node.outputs.empty() && like_loss() && std::all_of(node.outputs.begin(), node.outputs.end(), [&](TensorId output) { return like_shadow(output) || like_twin(node, output); });
   }
 
  private:
@@ -198,6 +207,13 @@ class Judge {
     return {};
   }
 
+  bool like_loss() const {
+    const StepRecord* here = e_.step(step_.step);
+    const std::optional<double> loss = loss_in_fp32(e_, step_.step);
+    if (here == nullptr || !here->loss || !loss) return true;   // nothing is known against it
+    return std::fabs(*here->loss - *loss) <= alike * std::max(std::fabs(*loss), std::fabs(*here->loss));
+  }
+
   /// By the difference of the whole tensor: no element can have more of it.
   bool like_shadow(TensorId output) const {
     const Stat* here = stat(output);
@@ -257,11 +273,10 @@ namespace {
 std::string beside(const Suspect& s, Cause& cause) {
   const std::int64_t at = s.step.step;
   const StepRecord* here = s.evidence.step(at);
-  const bool same_seed = s.evidence.fp32 != nullptr && s.evidence.fp32->run().seed == s.evidence.run().seed;
-  const StepRecord* twin = same_seed ? s.evidence.fp32->step(at) : nullptr;
-  const Number shadow = s.evidence.shadow_loss(at);
-  if (here == nullptr || !here->loss || (!shadow && (twin == nullptr || !twin->loss))) return "";
-  const double fp32 = shadow ? *shadow : *twin->loss;
+  const std::optional<double> known = loss_in_fp32(s.evidence, at);
+  if (here == nullptr || !here->loss || !known) return "";
+  const bool shadow = s.evidence.shadow_loss(at).has_value();
+  const double fp32 = *known;
   cause.facts.push_back(fact("fp32_loss", "loss in fp32", fp32, fmt::format("{} in step {}, here {}", amount(fp32), shown(at), amount(*here->loss)),
                              shadow ? Provenance::recomputed : Provenance::counted));
   return fmt::format("; the loss of step {} is {}, in fp32 it is {}", shown(at), amount(*here->loss), amount(fp32));
