@@ -77,6 +77,10 @@ int mend_file(const MendArguments& arguments, bool has_seed, const Invocation& c
   tell_earlier(result, earlier, section);
   const char* const form = arguments.json ? "json" : arguments.csv ? "csv" : "text";
   reports::make_exporter(form)->write(section, call.out);
+  if (!result.machine_fault.empty()) {
+    call.err << wrapped(reports::printable(fmt::format("ulpscope: {}; what was not tried for that can be tried again", result.machine_fault)), "  ") << '\n' << std::flush;
+    return exit_fault;
+  }
   if (!result.interrupted) return exit_ok;
   call.err << (result.records.empty() ? "interrupted before anything was tried; the run file is as it was"
                                       : fmt::format("interrupted; what was tried so far is in {}", arguments.path))

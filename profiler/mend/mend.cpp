@@ -193,6 +193,7 @@ MendResult mend(const std::string& run_file, const MendOptions& options, const s
   Session session(patient, runner, budget, say);
   const Session::Baseline baseline = session.run_baseline();
   result.interrupted = budget.interrupted();
+  result.machine_fault = session.machine_fault();
   const auto did_not_come_back = [&] {
     result.notes.insert(result.notes.begin(),
                         fmt::format("the fault did not come back: {} of {} in a run of the unchanged experiment on this machine, {}; no change is to be judged",
@@ -203,9 +204,10 @@ MendResult mend(const std::string& run_file, const MendOptions& options, const s
   if (baseline == Session::Baseline::no_time && result.interrupted) return result;
   result.records = session.try_changes();
   result.interrupted = budget.interrupted();
+  result.machine_fault = session.machine_fault();
   if (baseline == Session::Baseline::comes_back && !session.comes_back()) return did_not_come_back();
   result.run = chosen->run.id;
-  if (budget.over()) result.stopped = budget.why();
+  result.stopped = !result.machine_fault.empty() ? result.machine_fault : budget.over() ? budget.why() : "";
   if (result.records.empty())
     result.notes.insert(result.notes.begin(), fmt::format("{}: {}: no change that could be run is known for this", title(*chosen), words(session.faults())));
   return result;

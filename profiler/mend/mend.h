@@ -32,6 +32,7 @@ struct MendResult {
   std::vector<std::string> notes{};            ///< why there are none, what else there is to mend
   std::string stopped{};                       ///< why not everything was tried: "the budget of 5 min was spent"; empty: there was time
   bool interrupted = false;
+  std::string machine_fault{};                 ///< that ended it: trials could not be recorded; empty: none
   std::optional<MendedFile> file{};            ///< what was mended; none: whatever has the name
 };
 

@@ -132,12 +132,18 @@ bool Session::long_enough(const Experiment& changed, Length length, Trial& trial
 
 std::optional<Trial> Session::attempt(const std::function<void(Experiment&)>& change, bool from_checkpoint, Length length) {
   no_time_.clear();
-  if (budget_.over() || longer_) return std::nullopt;
+  if (over() || longer_) return std::nullopt;
   Experiment changed = experiment_;
   if (length == Length::whole) changed.train.steps = steps_of_recording();
   if (change) change(changed);
   const engine::TrainerState* const start = from_checkpoint && patient_.checkpoint ? &*patient_.checkpoint : nullptr;
-  Trial trial = trials_.run(changed, start);
+  Trial trial;
+  try {
+    trial = trials_.run(changed, start);
+  } catch (const NotKept& fault) {
+    machine_fault_ = fault.what();
+    return std::nullopt;
+  }
   if (trial.stopped) return std::nullopt;
   if (change && !long_enough(changed, length, trial)) return std::nullopt;
   if (length == Length::whole && trial.last_step > experiment_.train.steps) trial.remark = "as far as the recording goes: a fixed scale does not come down";
@@ -147,7 +153,7 @@ std::optional<Trial> Session::attempt(const std::function<void(Experiment&)>& ch
 Session::Baseline Session::run_baseline() {
   const std::vector<Fault> recorded = faults_of(patient_.recorded);
   for (;;) {
-    if (budget_.over()) return Baseline::no_time;
+    if (over()) return Baseline::no_time;
     tell(fmt::format("the unchanged experiment, steps 1 to {}", experiment_.train.steps));
     const double before = budget_.spent();
     std::optional<Trial> trial = attempt(nullptr, true);
@@ -188,7 +194,7 @@ std::string Session::baseline_length() const {
 }
 
 std::string Session::baseline_words() const {
-  if (!comes_back_) return "the unchanged experiment was not run to its end: " + budget_.why();
+  if (!comes_back_) return "the unchanged experiment was not run to its end: " + why_over();
   return fmt::format("the unchanged experiment was run again, {}: the fault came back", how_run(*baseline_, 1));
 }
 
@@ -224,8 +230,8 @@ Tried Session::try_one(const Candidate& candidate) {
   json detail{{"cost", candidate.cost}, {"targets", words_of(candidate.targets)}, {"baseline", baseline_words()}, {"faults", words_of(faults())}};
   if (!candidate.apply) {
     detail["why"] = candidate.impossible;
-  } else if (!comes_back_ || budget_.over()) {
-    detail["why"] = budget_.why();
+  } else if (!comes_back_ || over()) {
+    detail["why"] = why_over();
   } else {
     tell(candidate.change);
     try {
@@ -275,7 +281,7 @@ std::optional<Tried> Session::try_together(const std::vector<Tried>& tried) {
 
 Tried Session::try_keeping(const Ground& ground) {
   const TryNodes attempt_nodes = [&](const std::vector<std::string>& nodes) -> std::optional<Trial> {
-    if (!comes_back_ || budget_.over()) return std::nullopt;
+    if (!comes_back_ || over()) return std::nullopt;
     tell(fmt::format("keep {} in fp32", fmt::join(nodes, ", ")));
     return attempt([&](Experiment& e) { keep_in_fp32(e, nodes); }, true);
   };

@@ -52,6 +52,8 @@ class Session {
   /// is run again over more, the baseline first. None where the fault does not come back over so many: comes_back() is false then.
   std::vector<reports::MendRecord> try_changes();
   bool comes_back() const { return comes_back_; }
+  /// Of the machine, after which nothing more was tried; empty: none.
+  const std::string& machine_fault() const { return machine_fault_; }
   /// "over 26 steps, of which the first 16 only lowered the loss scale".
   std::string baseline_length() const;
   std::string baseline_words() const;
@@ -70,7 +72,9 @@ class Session {
   std::int64_t planned_steps() const { return std::max(patient_.experiment.train.steps, patient_.recorded.steps); }
   /// Whether so many runs of so many steps fit into what is left.
   bool there_is_time(std::int64_t steps, double runs) const { return step_seconds_ * static_cast<double>(steps) * runs <= budget_.left(); }
-  std::string why_not_tried() const { return no_time_.empty() ? budget_.why() : no_time_; }
+  bool over() const { return !machine_fault_.empty() || budget_.over(); }
+  std::string why_over() const { return machine_fault_.empty() ? budget_.why() : machine_fault_; }
+  std::string why_not_tried() const { return no_time_.empty() ? why_over() : no_time_; }
   std::int64_t steps_of_recording() const;
   std::vector<Tried> try_all();
   /// Faults of the baseline, those that came with more steps among them: what is there without a change.
@@ -95,6 +99,7 @@ class Session {
   bool comes_back_ = false;
   std::int64_t shown_ = 0;      ///< iteration by which the baseline showed its faults
   std::optional<std::int64_t> longer_{};   ///< steps over which everything has to be run again
+  std::string machine_fault_{};
   std::string no_time_{};       ///< why a trial that was begun says nothing; empty: the budget, if anything
 };
 

@@ -1,6 +1,9 @@
 #include "profiler/mend/trial.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <memory>
 #include <set>
 
 #include "kernels/scaling/loss_scaler.h"
@@ -55,6 +58,16 @@ void count_skips(const reports::RunFileReader& file, reports::RunId run, bool dy
   if (dynamic) trial.scale = scale_course(steps, trial.diagnosis.run.status == reports::RunStatus::failed);
 }
 
+/// What is missing in a recording would be taken for what did not happen.
+template <class Work>
+auto kept(const Work& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    throw NotKept(fmt::format("a trial could not be recorded: {}", error.what()));
+  }
+}
+
 /// Null: those of the experiment that is changed.
 std::unique_ptr<engine::Dataset> other_data(const Experiment& base, const Experiment& experiment) {
   if (experiment.data.scale == base.data.scale && experiment.data.shift == base.data.shift) return nullptr;
@@ -76,7 +89,8 @@ Trial Trials::run(const Experiment& experiment, const engine::TrainerState* star
   const std::string path = folder_.file("trial.ulp");
   Trial trial;
   {
-    reports::RunFileWriter writer(path, {.overwrite = true});
+    const auto recording = kept([&] { return std::make_unique<reports::RunFileWriter>(path, reports::WriterOptions{.overwrite = true}); });
+    reports::RunFileWriter& writer = *recording;
     Silent watcher;
     const Checkpoints checkpoints(path);
     const RunContext context{experiment, base_.device(), changed ? *changed : base_.dataset(), writer, watcher, stop_, checkpoints};
@@ -96,7 +110,8 @@ Trial Trials::run(const Experiment& experiment, const engine::TrainerState* star
       writer.push(twin_[i]);
     }
     trial.stopped = end.status == reports::RunStatus::interrupted;
-    writer.close();
+    kept([&] { writer.close(); });
+    if (writer.dropped() > 0) trial.remark = fmt::format("{} rows of its statistics came faster than they were written, and are missing", writer.dropped());
   }
   trial.first_step = start != nullptr ? start->iteration : 0;
   const reports::RunFileReader file(path);

@@ -6,12 +6,19 @@
 #include <string>
 #include <vector>
 
+#include "kernels/error.h"
 #include "profiler/experiment/runner.h"
 #include "profiler/experiment/temporary_folder.h"
 #include "profiler/mend/horizon.h"
 #include "reports/analysis/diagnosis/diagnosis.h"
 
 namespace ulpscope::profiler {
+
+/// The machine could not keep what a trial showed (no room for its recording): no change can be judged by it.
+class NotKept : public Error {
+ public:
+  using Error::Error;
+};
 
 struct Trial {
   reports::RunDiagnosis diagnosis{};
@@ -37,7 +44,7 @@ class Trials {
   Trials& operator=(const Trials&) = delete;
 
   /// In the first of its modes, as many steps as it says. Throws UsageError for a change that the model does not allow, before
-  /// anything is run. start: state to begin from, of the same mode and formats; null: the start.
+  /// anything is run, and NotKept where it was run and its recording has gaps. start: state to begin from, of the same mode and formats; null: the start.
   Trial run(const Experiment& experiment, const engine::TrainerState* start = nullptr);
   std::int64_t count() const { return count_; }
   /// From here on trials are judged beside this fp32 run, as fp32_twin() gives it.

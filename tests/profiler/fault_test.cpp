@@ -179,6 +179,29 @@ TEST_F(FaultTest, AFullDiskLeavesTheOldRecording) {
   EXPECT_EQ(last.code, 0) << last.said;
 }
 
+/// A trial of which a part is missing would be taken for one without a fault.
+TEST_F(FaultTest, AMendWithoutRoomForItsTrialsJudgesNothing) {
+  std::ofstream(in("over.toml")) << "model = {kind = 'graph', loss = 'loss'}\ntrain = {steps = 1, batch = 1}\nrun = {modes = ['fp16'], seeds = 1, threads = 1}\n"
+                                    "node = [{name = 'x', op = 'input', shape = [1, 64], values = 32.0},\n{name = 'a.weight', op = 'parameter', shape = [1, 64], init = 33.0},\n"
+                                    "{name = 'a', op = 'linear', inputs = ['x', 'a.weight']},\n{name = 'loss', op = 'sum', inputs = 'a'}]\n";
+  ASSERT_EQ(run({"run", in("over.toml"), "-o", in("o.ulp")}).code, 0);
+  std::filesystem::create_directory(in("small"));
+  if (mount("tmpfs", in("small").c_str(), "tmpfs", 0, "size=400k") != 0) GTEST_SKIP() << "a small file system cannot be mounted here";
+  std::vector<Ended> ends;
+  for (const int kilobytes : {150, 100, 4}) {   // room for a part of a trial's recording; of its tables; for nothing
+    std::filesystem::remove(in("small/fill"));
+    const auto room = static_cast<int>(std::filesystem::space(in("small")).available / 1024);
+    std::ofstream(in("small/fill"), std::ios::binary) << std::string(static_cast<std::size_t>(std::max(0, room - kilobytes)) * 1024, 'x');
+    ends.push_back(run({"mend", in("o.ulp")}, [&] { setenv("TMPDIR", in("small").c_str(), 1); }));
+  }
+  umount2(in("small").c_str(), MNT_DETACH);
+  for (const Ended& ended : ends) {
+    EXPECT_EQ(ended.code, 1) << ended.said;
+    EXPECT_THAT(ended.said, AllOf(HasSubstr("a trial could not be recorded"), AnyOf(HasSubstr("full"), HasSubstr("No space left"), HasSubstr("I/O"))));
+    EXPECT_THAT(ended.said, testing::Not(HasSubstr("verified")));
+  }
+}
+
 TEST_F(FaultTest, MoreThreadsThanCanBeMadeAreRefused) {
 #if ULPSCOPE_SANITIZED
   GTEST_SKIP() << "the sanitizer takes more address space than this leaves";
