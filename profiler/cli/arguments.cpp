@@ -5,11 +5,26 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "kernels/error.h"
+
 namespace ulpscope::profiler {
 
 void take_one_at_a_time(CLI::Option& option) {
   option.expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
+
+namespace {
+
+/// No option means something by nothing: it comes of a variable that is not set, and the parser would take the next word for its value, or the
+/// default.
+void refuse_empty(const CLI::App& command, const std::string& word, std::size_t equals, const std::string* next) {
+  const CLI::Option* option = word.starts_with("-") && word.size() > 1 ? command.get_option_no_throw(word.substr(0, equals)) : nullptr;
+  if (option == nullptr || option->get_expected_min() != 1) return;
+  const bool empty = equals == std::string::npos ? next != nullptr && next->empty() : equals + 1 == word.size();
+  if (empty) throw UsageError(fmt::format("{}: its value is empty", word.substr(0, equals)));
+}
+
+}  // namespace
 
 std::vector<std::string> attach_values(const CLI::App& command, std::vector<std::string> arguments) {
   std::vector<std::string> joined;
@@ -19,8 +34,14 @@ std::vector<std::string> attach_values(const CLI::App& command, std::vector<std:
       joined.insert(joined.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i), arguments.end());
       break;
     }
-    const CLI::Option* option = word.starts_with("--") ? command.get_option_no_throw(word) : nullptr;
+    const std::size_t equals = word.starts_with("--") ? word.find('=') : std::string::npos;
+    const CLI::Option* option = word.starts_with("--") ? command.get_option_no_throw(word.substr(0, equals)) : nullptr;
     const std::string* const next = i + 1 < arguments.size() ? &arguments[i + 1] : nullptr;
+    refuse_empty(command, word, equals, next);
+    if (equals != std::string::npos) {
+      joined.push_back(word);
+      continue;
+    }
     const bool flag = option != nullptr && option->get_expected_max() == 0;
     const bool value = option != nullptr && option->get_expected_min() == 1;
     if (next != nullptr && ((flag && is_flag_value(*next)) || (value && !next->starts_with("--")))) {

@@ -39,6 +39,7 @@ int diagnose(const DiagnoseArguments& arguments, bool has_step, bool has_seed, c
   const char* const form = arguments.json ? "json" : arguments.csv ? "csv" : "text";
   if (arguments.predict) {
     if (has_step) throw UsageError("--step does not go with --predict, which looks at the first step");
+    if (has_seed && arguments.seed < 0) throw UsageError(fmt::format("--seed {}: seeds are whole numbers from 0", arguments.seed));
     return predict_experiment(arguments.path, arguments.assignments, arguments.mode, has_seed ? std::optional(arguments.seed) : std::nullopt, form, call);
   }
   if (!arguments.assignments.empty()) throw UsageError("--set goes with --predict, which takes an experiment file: what was recorded cannot be set any more");

@@ -96,7 +96,7 @@ int print_unit_answers(Device& device, int capability, bool as_json, std::ostrea
 int ask_device(const std::string& which, bool json, const Invocation& call) {
   const DeviceChoice choice = parse_device(which);
   if (!choice.gpu) throw UsageError(fmt::format("--device {}: it takes a GPU, cuda, cuda:1 …; a CPU has no matrix unit to ask", which));
-  const std::unique_ptr<Device> device = make_device(which, 0);
+  const std::unique_ptr<Device> device = make_device(which, 0, fmt::format("--device {}", which));
   const std::string& set = device->description().instruction_set;   // "sm_90"
   return print_unit_answers(*device, set.starts_with("sm_") ? std::atoi(set.c_str() + 3) : 0, json, call.out);
 }

@@ -70,15 +70,16 @@ std::vector<std::string> why_no_gpu(const GpuSearch& gpus, const CudaModuleState
   return reasons;
 }
 
-std::unique_ptr<Device> make_device(const std::string& which, int threads) {
+std::unique_ptr<Device> make_device(const std::string& which, int threads, const std::string& place) {
   const DeviceChoice choice = parse_device(which);
   const auto cpu = [threads] { return make_cpu_device({.threads = threads, .instruction_set = {}}); };
   if (!choice.automatic && !choice.gpu) return cpu();
   const std::vector<std::string> reasons = why_no_gpu(find_gpus(this_system()), cuda_module().state(), choice.gpu.value_or(0));
   if (reasons.empty()) return cuda_module().make_device(choice.gpu.value_or(0));
   if (choice.automatic) return cpu();
-  throw UsageError(fmt::format("run.device = \"{}\" cannot be used: {} (ulpscope devices says more; \"cpu\" runs everywhere)", which,
-                               fmt::join(reasons, "; ")));
+  const std::string why = fmt::format("cannot be used: {} (ulpscope devices says more", fmt::join(reasons, "; "));
+  if (!place.empty()) throw UsageError(fmt::format("{} {})", place, why));
+  throw UsageError(fmt::format("run.device = \"{}\" {}; \"cpu\" runs everywhere)", which, why));
 }
 
 const char* name(HowItRuns how) {

@@ -27,8 +27,8 @@ std::vector<std::string> why_no_gpu(const GpuSearch& gpus, const CudaModuleState
 /// For each of them, each reason once.
 std::vector<std::string> why_no_gpu(const GpuSearch& gpus, const CudaModuleState& module);
 
-/// Throws UsageError for a GPU that cannot be used, with the reasons.
-std::unique_ptr<Device> make_device(const std::string& which, int threads);
+/// Throws UsageError for a GPU that cannot be used, with the reasons. place: where the device was asked for, for that message; empty: run.device.
+std::unique_ptr<Device> make_device(const std::string& which, int threads, const std::string& place = "");
 
 /// How a mode is carried out by a GPU of this compute capability: by the rules of reports/hardware/support.h.
 enum class HowItRuns : std::uint8_t {

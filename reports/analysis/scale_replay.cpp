@@ -7,8 +7,10 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "kernels/error.h"
+#include "kernels/nearest.h"
 #include "reports/analysis/diagnosis/normality.h"
 #include "reports/analysis/diagnosis/words.h"
 #include "reports/analysis/recorded_ranges.h"
@@ -147,8 +149,9 @@ void assign(Field& field, double value, const std::string& place, const std::str
 }
 
 /// "init=65536", or the number alone: of the first scale.
-void override_number(scaling::Policy& policy, const std::string& words, const std::string& place) {
+void override_number(scaling::Policy& policy, const std::string& words, const std::string& place, std::set<std::string>& given) {
   const std::size_t equals = words.find('=');
+  if (equals == 0) throw UsageError(fmt::format("{}: \"{}\" names no number; write init=65536, or 65536 alone for the first scale", place, words));
   std::string key = equals == std::string::npos ? "" : words.substr(0, equals);
   const double value = number_of(equals == std::string::npos ? words : words.substr(equals + 1), place);
   std::vector<std::string> keys;
@@ -158,6 +161,7 @@ void override_number(scaling::Policy& policy, const std::string& words, const st
         p.fields([&](const char* each, auto& field) {
           keys.emplace_back(each);
           if (found || (!key.empty() && key != each)) return;
+          if (!given.insert(each).second) throw UsageError(fmt::format("{}: {} is given twice", place, each));
           assign(field, value, place, each);
           found = true;
         });
@@ -172,11 +176,16 @@ NamedPolicy parse_policy(const std::string& text) {
   std::size_t end = text.find(':');
   NamedPolicy named{.name = text};
   if (text == recorded_policy_name) return named;
-  named.policy = scaling::find_policy(text.substr(0, end), place);
+  const std::string wanted = text.substr(0, end);
+  if (wanted == recorded_policy_name) throw UsageError(fmt::format("{}: {} is the policy of the run as it was, and takes no numbers", place, wanted));
+  if (const std::vector<std::string> all = scaling::policy_names(); std::find(all.begin(), all.end(), wanted) == all.end())
+    throw UsageError(fmt::format("{}: unknown policy '{}'; did you mean {}? Policies: {}, and {}: that of the run", place, wanted, nearest(wanted, all), fmt::join(all, ", "), recorded_policy_name));
+  named.policy = scaling::find_policy(wanted, place);
+  std::set<std::string> given;
   while (end != std::string::npos) {
     const std::size_t begin = end + 1;
     end = text.find(':', begin);
-    override_number(named.policy, text.substr(begin, end == std::string::npos ? end : end - begin), place);
+    override_number(named.policy, text.substr(begin, end == std::string::npos ? end : end - begin), place, given);
   }
   scaling::check(named.policy, place);
   return named;

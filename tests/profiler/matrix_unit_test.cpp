@@ -198,6 +198,9 @@ TEST_F(MatrixUnits, ShowsItsTable) {
     EXPECT_EQ(refused.code, exit_usage) << flag;
     EXPECT_THAT(refused.err, HasSubstr("--device asks a GPU the vectors that tell units apart: no file"));
   }
+  const Answer unreachable = ulpscope({"tensor-core", "--device", "cuda:77"});   // no machine has it
+  EXPECT_EQ(unreachable.code, exit_usage);
+  EXPECT_THAT(unreachable.err, HasSubstr("--device cuda:77 cannot be used"));
   EXPECT_THAT(ulpscope({"tensor-core", folder_}).err, HasSubstr("a folder"));
 }
 

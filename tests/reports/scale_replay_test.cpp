@@ -274,6 +274,11 @@ TEST_F(ScaleReplayTest, WhatCannotBeDoneIsSaid) {
   EXPECT_THAT(complaint("fixed:big"), HasSubstr("\"big\" is no number"));
   EXPECT_THAT(complaint("fixed:0"), HasSubstr("must be finite and above 0"));
   EXPECT_THAT(complaint("megatron:interval=2.5"), HasSubstr("interval is a whole number"));
+  EXPECT_THAT(complaint("fixed:=5"), HasSubstr("\"=5\" names no number"));
+  EXPECT_THAT(complaint("megatron:interval=3:interval=4"), HasSubstr("interval is given twice"));
+  EXPECT_THAT(complaint("fixed:1:2"), HasSubstr("is given twice"));
+  EXPECT_THAT(complaint("recordet"), HasSubstr("and recorded: that of the run"));
+  EXPECT_THAT(complaint("recorded:4"), HasSubstr("takes no numbers"));
   EXPECT_THAT(complaint(""), HasSubstr("--policy is missing"));
   EXPECT_EQ(parse_policies({"pytorch:2^3", "fixed:1024,megatron:init=4:hysteresis=1"}).size(), 3u);
   Recording recording(scaling::PytorchScaler{}, constant(1.0f), 3);
