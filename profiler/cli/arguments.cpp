@@ -21,7 +21,7 @@ void refuse_empty(const CLI::App& command, const std::string& word, std::size_t 
   const CLI::Option* option = word.starts_with("-") && word.size() > 1 ? command.get_option_no_throw(word.substr(0, equals)) : nullptr;
   if (option == nullptr || option->get_expected_min() != 1) return;
   const bool empty = equals == std::string::npos ? next != nullptr && next->empty() : equals + 1 == word.size();
-  if (empty) throw UsageError(fmt::format("{}: its value is empty", word.substr(0, equals)));
+  if (empty) throw UsageError(fmt::format("{}: its value is empty; it takes {}: {}", word.substr(0, equals), option->get_type_name(), option->get_description()));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "reports/export/layout.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace ulpscope::reports {
@@ -33,7 +35,9 @@ std::string folded(std::string_view text, std::string start, std::string_view in
 }  // namespace
 
 std::size_t columns(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !continues(c); }));
+  // By {fmt}, which knows the wide ones: what it does not fill up is taken.
+  const std::size_t wide = 2 * text.size();
+  return wide + text.size() - fmt::formatted_size("{:>{}}", text, wide);
 }
 
 namespace {
@@ -85,11 +89,12 @@ std::string pad_right(std::string_view text, std::size_t width) {
 
 std::string shorten(std::string_view text, std::size_t width) {
   if (columns(text) <= width) return std::string(text);
-  std::size_t kept = 0;
   std::size_t end = 0;
-  while (end < text.size() && (continues(text[end]) || kept < width - 1)) {
-    kept += continues(text[end]) ? 0 : 1;
-    ++end;
+  while (end < text.size()) {
+    std::size_t next = end + 1;
+    while (next < text.size() && continues(text[next])) ++next;
+    if (columns(text.substr(0, next)) + 1 > width) break;
+    end = next;
   }
   return std::string(text.substr(0, end)) + "…";
 }

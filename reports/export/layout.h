@@ -1,4 +1,4 @@
-// Text for a terminal: UTF-8, each code point one column.
+// Text for a terminal: UTF-8.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace ulpscope::reports {
 
-/// Columns that a terminal needs: code points of UTF-8.
+/// Columns that a terminal needs: two for each wide character (CJK, emoji), one for every other.
 std::size_t columns(std::string_view text);
 /// Control characters replaced by '?', so that a name cannot drive a terminal.
 std::string printable(std::string_view text);

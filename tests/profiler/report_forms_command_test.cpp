@@ -43,7 +43,7 @@ TEST_F(ReportFormsCommand, TheAnswerIsThatOfAdvise) {
     EXPECT_EQ(report.at("verdict").at("answers").at(0).at("advice"), device) << gpu;
   }
   refused(ulpscope({"report", run, "--gpu", "nosuch", "--md", in("x.md")}), "no GPU \"nosuch\"");
-  refused(ulpscope({"report", run, "--gpu", "", "--md", in("x.md")}), "--gpu takes names");
+  refused(ulpscope({"report", run, "--gpu", "", "--md", in("x.md")}), "--gpu: its value is empty; it takes ");
 }
 
 TEST_F(ReportFormsCommand, AFolderKeepsItsOtherFilesAndItsOwnAreReplacedOnlyByForce) {

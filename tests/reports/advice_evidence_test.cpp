@@ -131,7 +131,8 @@ TEST_F(AdviceEvidence, FlushedGradientsCountFromTheFirstOnWithoutAScaler) {
       fp16.small_model();
       fp16.run.loss_scaling = scaling;
       fp16.step(1.0, false, std::string(scaling) == "none" ? Number() : Number(1.0));
-      fp16.observe(0, {{"y.cast", {.elements = 100, .greatest = 1e-6, .flushed = flushed, .least = 1e-9, .rms = 1e-7}}});
+      // A weight that would be moved by as little.
+      fp16.observe(0, {{"w", {.greatest = 1e-5, .rms = 1e-5}}, {"y.cast", {.elements = 100, .greatest = 1e-6, .flushed = flushed, .least = 1e-9, .rms = 1e-7}}});
       const Modes modes = on(forge(in("a.ulp"), {&fp16}));
       const bool bare = !std::string(scaling).starts_with("dynamic");
       EXPECT_EQ(of(modes, "fp16").flushed.known == Known::found, flushed == 90 || (bare && flushed == 1)) << scaling << ' ' << flushed;

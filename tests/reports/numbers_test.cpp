@@ -38,7 +38,15 @@ TEST(Layout, WrapAndCut) {
   EXPECT_EQ(wrap("one two three", "> ", 9), "> one two\n  three\n");
   EXPECT_EQ(wrap("averyverylongword x", "", 5), "averyverylongword\nx\n");
   EXPECT_EQ(columns("±…✓"), 3u);
-  EXPECT_EQ(shorten("日本語のモード", 4), "日本語…");
+  EXPECT_EQ(columns("日本語"), 6u);
+  EXPECT_EQ(columns("müde ±1"), 7u);
+  EXPECT_EQ(columns(""), 0u);
+  EXPECT_NO_THROW(columns("\xe2\x80 \xff"));
+  EXPECT_EQ(shorten("日本語のモード", 6), "日本…") << "two columns each";
+  EXPECT_EQ(shorten("日本語のモード", 7), "日本語…");
+  EXPECT_EQ(shorten("日本語", 6), "日本語");
+  EXPECT_EQ(pad_right("日本", 6) + "|", "日本  |");
+  EXPECT_EQ(pad_left("日本", 5), " 日本");
   EXPECT_EQ(pad_left("±1", 4), "  ±1");
   EXPECT_EQ(printable("a\x1b\n\x7f"), "a???");
   EXPECT_EQ(printable("\xc2\x9b" "31m \xc3\xbc \xc2\xb1 \xc2"), "?31m \xc3\xbc \xc2\xb1 \xc2") << "U+009B is one, too";
