@@ -37,6 +37,23 @@ TEST_F(DiagnosisFirstTest, AnInfinityThatIsLeftOutIsNotBehindOnesThatOverflowLat
   EXPECT_EQ(std::find(a->chain.begin(), a->chain.end(), "c"), a->chain.end());
 }
 
+/// where takes what is finite of a, and 70000 of y, which fp16 does not hold.
+TEST_F(DiagnosisFirstTest, WhatOverflowsInItsOwnRoundingWasNotHandedOn) {
+  ForgedRun run("fp16");
+  run.source("x", TensorRole::input, "fp32");
+  run.source("y", TensorRole::input, "fp32");
+  run.source("w", TensorRole::master_weight, "fp32");
+  run.node("linear", "a", {"x", "w"}, "fp16");
+  run.node("where", "b", {"x", "a", "y"}, "fp16");
+  run.node("mean", "loss", {"b"}, "fp32", Phase::forward, {});
+  run.node("expand", "loss.dx", {"loss"}, "fp32", Phase::backward);
+  for (int i = 0; i < 4; ++i) run.step(inf_number, false, 64.0);
+  run.observe(0, {{"y", {.greatest = 70000.0}}, {"a", {.greatest = 90000.0, .overflowed = 1}}, {"b", {.greatest = 70000.0, .overflowed = 1}}, {"loss", {.elements = 1, .positive_infinite = 1}}});
+  const RunDiagnosis d = of(run);
+  EXPECT_EQ(d.causes.at(0).node, "b") << d.causes.at(0).what;
+  for (const Cause& cause : d.causes) EXPECT_TRUE(cause.node != "a" || cause.gravity == Gravity::contained) << cause.reaches;
+}
+
 /// exp(-inf) is 0: of a score that a mask has taken out and of one of 100 only the latter is infinite (e^100 is beyond fp32).
 TEST_F(DiagnosisFirstTest, AFunctionThatMakesZeroOfAnInfinityHasMadeItsOwn) {
   for (const bool own : {true, false}) {
@@ -104,6 +121,7 @@ TEST_F(WatchTest, WhatGrowsSteadilyIsSaidToLeave) {
 TEST_F(WatchTest, WhatGrewAtTheStartAloneIsNot) {
   EXPECT_FALSE(watched({0.25, 64.0, 1024.0, 1024.0, 1024.0})) << "it has stopped";
   EXPECT_FALSE(watched({1024.0, 512.0, 4096.0, 1024.0, 2048.0})) << "it swings";
+  EXPECT_FALSE(watched({256.0, 512.0, 1024.0, 3500.0, 3500.0})) << "it has stopped of late";
   EXPECT_FALSE(watched({1.0, 1024.0})) << "of two steps nobody knows a trend";
   const auto slow = watched({1.0, 64.0, 4096.0, 4096.0 * 1.23114441334, 4096.0 * 1.51571656651});   // 0.3 bits a quarter
   ASSERT_TRUE(slow);
