@@ -107,7 +107,8 @@ StepPlan plan_step(Device& device, const Model& model, const Mode& mode, const T
 }
 
 StepPlan plan_evaluation(Device& device, const Model& model, const Mode& mode, const TrainConfig& config) {
-  const Mode& in = config.evaluation_format ? find_mode(fmt::format("{}_pure", name(*config.evaluation_format))) : mode;
+  const std::optional<Format> format = config.evaluation_format;
+  const Mode& in = !format ? mode : find_mode(*format == Format::fp32 ? "fp32" : fmt::format("{}_pure", name(*format)));
   StepPlan plan = std::move(cast_forward(model, in, config, false, mode).plan);
   set_arithmetic(plan.graph, config.overrides, in, false);
   set_matrix_unit(plan.graph, config.accumulate_as);

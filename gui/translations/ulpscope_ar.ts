@@ -3310,5 +3310,21 @@ the first operation that made a value that is not finite of finite ones [%2]</so
         <source>the loss runs away, and nothing of the precision is known to be behind it</source>
         <translation>ترتفع الخسارة بلا حد، ولا يُعرف أن للدقة العددية يدًا في ذلك</translation>
     </message>
+    <message>
+        <source>variance lost</source>
+        <translation>فقدان التباين</translation>
+    </message>
+    <message>
+        <source>held out not finite</source>
+        <translation>خسارة التحقق غير منتهية</translation>
+    </message>
+    <message>
+        <source>a norm reads numbers so far from 0 that rounding them takes their variance away</source>
+        <translation>طبقة تطبيع تقرأ أعدادًا بعيدة عن الصفر بُعدًا يجعل تقريبها يُذهب تباينها</translation>
+    </message>
+    <message>
+        <source>the held-out loss is not finite, though the training loss is</source>
+        <translation>خسارة بيانات التحقق غير منتهية، مع أن خسارة التدريب منتهية</translation>
+    </message>
 </context>
 </TS>

@@ -3300,5 +3300,21 @@ phép toán đầu tiên tạo ra giá trị không hữu hạn từ các giá t
         <source>the loss runs away, and nothing of the precision is known to be behind it</source>
         <translation>hàm mất mát tăng vọt, và không thấy độ chính xác số là nguyên nhân</translation>
     </message>
+    <message>
+        <source>variance lost</source>
+        <translation>mất phương sai</translation>
+    </message>
+    <message>
+        <source>held out not finite</source>
+        <translation>loss kiểm định không hữu hạn</translation>
+    </message>
+    <message>
+        <source>a norm reads numbers so far from 0 that rounding them takes their variance away</source>
+        <translation>một chuẩn đọc các số xa 0 đến mức làm tròn chúng làm mất phương sai</translation>
+    </message>
+    <message>
+        <source>the held-out loss is not finite, though the training loss is</source>
+        <translation>loss trên tập kiểm định không hữu hạn, dù loss huấn luyện hữu hạn</translation>
+    </message>
 </context>
 </TS>

@@ -37,11 +37,11 @@ Key like_weights_key(std::string name, std::string doc, std::function<std::optio
       {{{"weights", Maybe{}}, {"fp32", Format::fp32}, {"fp16", Format::fp16}, {"bf16", Format::bf16}}}, std::move(slot));
 }
 
-/// The mode's own formats, or everything in 16 bits.
+/// The mode's own formats, or everything in 16 bits, or in fp32.
 Key evaluation_format_key() {
   using Maybe = std::optional<Format>;
-  return choice_key<Maybe, 3>("train.evaluation_format", "held-out evaluation: in the run's mode, or with weights and everything in 16 bits",
-                              {{{"mode", Maybe{}}, {"fp16", Format::fp16}, {"bf16", Format::bf16}}},
+  return choice_key<Maybe, 4>("train.evaluation_format", "held-out evaluation: in the run's mode, or with weights and everything in 16 bits, or in fp32",
+                              {{{"mode", Maybe{}}, {"fp16", Format::fp16}, {"bf16", Format::bf16}, {"fp32", Format::fp32}}},
                               of_step(&TrainConfig::evaluation_format));
 }
 

@@ -66,6 +66,7 @@ bool about_formats(Kind kind) {
     case Kind::mask_sum:
     case Kind::reduction_too_long:
     case Kind::outside_domain:
+    case Kind::variance_lost:
     case Kind::epsilon_vanished: return true;
     default: return false;
   }

@@ -35,6 +35,7 @@ bool of_format(Kind kind) {
     case Kind::epsilon_vanished:
     case Kind::zero_divisor:
     case Kind::outside_domain:
+    case Kind::variance_lost:
     case Kind::exact_zero_loss:
     case Kind::unknown: return true;
     // A cause from outside is found out by trying.
@@ -145,14 +146,15 @@ class Search {
     if (node.op->product) return;
     for (const engine::ValueId input : node.inputs) makers_of(input, makers, seen);
   }
-  /// A difference that cancels is as exact as what it is made of: they come with it. An epsilon that vanished did so where it is read.
+  /// A difference that cancels, and what a norm divides by, is as exact as what it is made of: they come with it. An epsilon that vanished did so where it is read.
   Nodes suspects() const {
     Nodes nodes = at(targets_, ground_.step());
     for (const reports::Cause* cause : ground_.causes())
       if (const reports::Fact* const in = find_fact(*cause, "vanished_in"); in != nullptr) add_nodes(nodes, ground_.model_nodes(in->text));
     std::set<std::int32_t> seen;
     for (const reports::Cause* cause : ground_.causes()) {
-      const engine::Node* node = cause->kind == Kind::outside_domain && find_fact(*cause, "cancellation") != nullptr ? ground_.model_node(cause->node) : nullptr;
+      const bool rounded_before = cause->kind == Kind::variance_lost || (cause->kind == Kind::outside_domain && find_fact(*cause, "cancellation") != nullptr);
+      const engine::Node* node = rounded_before ? ground_.model_node(cause->node) : nullptr;
       if (node != nullptr) makers_of(node->inputs.front(), nodes, seen);
     }
     return nodes;

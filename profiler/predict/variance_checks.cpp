@@ -105,7 +105,7 @@ void check(const PlanFacts& facts, NodeId id, FoundFaults& found) {
     off.take(truth, moments(groups.length, stored), epsilon);
   }
   if (off.groups == 0) return;
-  Foreseen f = foreseen_at(facts, id, "variance_lost", facts.feeds_loss(node.outputs.front()) ? Gravity::damage : Gravity::contained);
+  Foreseen f = foreseen_at(facts, id, kind(reports::Kind::variance_lost), facts.feeds_loss(node.outputs.front()) ? Gravity::damage : Gravity::contained);
   f.tensor = input.name;
   f.format = name(input.format);
   const char* const unit = groups.channels ? "channel" : "row";

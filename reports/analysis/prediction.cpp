@@ -343,7 +343,7 @@ void judge(const PredictionInput& input, ModePrediction& p) {
                             damage->what);
   } else {
     p.forecast = Forecast::safe;
-    p.verdict = fmt::format("safe in range: {} of the first step that is stored narrow fits its format; what rounding does is not judged",
+    p.verdict = fmt::format("safe in range: {} of the first step that is stored narrow fits its format; what rounding does is not judged, and held-out data was not looked at",
                             p.without_counterpart > 0 ? "every tensor with a counterpart in fp32" : "every tensor");
     if (input.scaled && p.window.highest)
       p.verdict += fmt::format("; scales {} suit the gradients", scale_words(p.window));

@@ -18,7 +18,7 @@ namespace ulpscope::reports {
 /// A fault that is foreseen.
 struct Foreseen {
   std::string kind{};  ///< as in a diagnosis where there is one: "activation_too_large"; also "constant_too_large",
-                       ///< "data_too_large", "positions_collide", "variance_lost"
+                       ///< "data_too_large", "positions_collide"
   Gravity gravity = Gravity::note;
   std::string node{};  ///< empty: not of one operation
   std::string operation{};

@@ -7,8 +7,7 @@
 #include <tuple>
 
 #include "profiler/predict/predict.h"
-#include "reports/analysis/diagnosis/diagnosis.h"
-#include "tests/profiler/support/scratch.h"
+#include "tests/profiler/support/diagnosed.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -21,31 +20,6 @@ using reports::RunDiagnosis;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-class DiagnosisTrial : public ::testing::Test {
- protected:
-  /// train and more: keys and tables of the experiment file; nodes: the graph, whose loss is named so.
-  std::vector<RunDiagnosis> all(const std::string& modes, const std::string& train, const std::string& nodes, const std::string& more = "") {
-    Settings settings;
-    settings.add_text(fmt::format("model = {{kind = \"graph\", loss = \"loss\"}}\ntrain = {{optimizer = \"sgd\", momentum = 0.0, weight_decay = 0.0, {}}}\n"
-                                  "run = {{modes = [{}], timing_steps = 0}}\n{}\nnode = [\n{}\n]\n",
-                                  train, modes, more, nodes),
-                      "made-up.toml");
-    record_experiment(settings.build(), scratch_("a.ulp"));
-    return reports::diagnose(reports::RunFileReader(scratch_("a.ulp"))).runs;
-  }
-  static const Cause* find(const RunDiagnosis& run, Kind kind, const std::string& node) {
-    for (const Cause& c : run.causes)
-      if (c.kind == kind && c.node == node) return &c;
-    return nullptr;
-  }
-  static double value(const Cause& cause, const std::string& key) {
-    for (const reports::Fact& fact : cause.facts)
-      if (fact.key == key) return fact.value.value_or(NAN);
-    return NAN;
-  }
-  ScratchFolder scratch_;
-};
 
 /// A batch of ±size has an unbiased variance of 4/3 size². The running one, kept in fp16, from 1 on with a momentum of 0.1.
 class RunningVariance : public DiagnosisTrial {

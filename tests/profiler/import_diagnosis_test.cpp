@@ -61,6 +61,19 @@ TEST_F(ImportDiagnosis, AFloorAndACollapseAreFatal) {
   EXPECT_THAT(diagnose(rows), HasSubstr("fatal (scale_floor)"));
 }
 
+// The loss of training is finite beside it, and where it is not, that is what is told.
+TEST_F(ImportDiagnosis, AHeldOutLossThatIsNotFinite) {
+  const auto of = [&](const char* last, const char* held_out) {
+    std::string text = "step,loss,eval_loss\n";
+    for (int i = 0; i < 20; ++i) text += std::to_string(i) + (i < 19 ? ",2,\n" : "," + std::string(last) + "," + held_out + "\n");
+    EXPECT_EQ(import(file("log.csv", text)).code, 0);
+    return diagnosis();
+  };
+  EXPECT_THAT(of("2.5", "inf"), AllOf(HasSubstr("damaged (held_out_not_finite): the held-out loss is inf behind step 20, where the training loss is 2.5"), Not(HasSubstr("normal"))));
+  EXPECT_THAT(of("2.5", "2.25"), AllOf(HasSubstr("normal, as far as the log tells"), Not(HasSubstr("held_out_not_finite"))));
+  EXPECT_THAT(of("nan", "nan"), AllOf(HasSubstr("fatal (unknown), step 20"), Not(HasSubstr("held_out_not_finite"))));
+}
+
 TEST_F(ImportDiagnosis, NotFiniteForGoodIsFatalOnceIsNot) {
   std::vector<Row> rows(20, Row{8.0});
   rows.push_back({8.0, false, NAN, NAN});

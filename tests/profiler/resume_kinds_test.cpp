@@ -104,7 +104,7 @@ TEST_F(ResumeKinds, WeightsOfSixteenBitsWithWhatTheirUpdateKeeps) {
 }
 
 // Weights stay as they are trained, and no step changes; only the held-out loss is another.
-TEST_F(ResumeKinds, EvaluationInFullSixteenBits) {
+TEST_F(ResumeKinds, EvaluationInAnotherFormat) {
   const auto lines = [&](const char* format, bool evaluation) {
     const Experiment e = experiment({"run.seeds=1", "run.modes=fp32,fp16,bf16_pure", std::string("train.evaluation_format=") + format});
     std::vector<std::string> of;
@@ -114,13 +114,16 @@ TEST_F(ResumeKinds, EvaluationInFullSixteenBits) {
   };
   EXPECT_EQ(lines("bf16", false), lines("mode", false));
   EXPECT_EQ(lines("fp16", false), lines("mode", false));
-  const auto mode = lines("mode", true), bf16 = lines("bf16", true), fp16 = lines("fp16", true);
+  EXPECT_EQ(lines("fp32", false), lines("mode", false));
+  const auto mode = lines("mode", true), bf16 = lines("bf16", true), fp16 = lines("fp16", true), fp32 = lines("fp32", true);
   ASSERT_EQ(mode.size(), 9u);
   for (std::size_t i = 0; i < 6; ++i) {
     EXPECT_NE(bf16[i], mode[i]);
     EXPECT_NE(fp16[i], bf16[i]);
   }
   for (std::size_t i = 6; i < 9; ++i) EXPECT_EQ(bf16[i], mode[i]) << "a pure mode is in 16 bits already";
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(fp32[i], mode[i]) << "fp32 is in fp32 already";
+  for (std::size_t i = 3; i < 9; ++i) EXPECT_NE(fp32[i], mode[i]);
 }
 
 }  // namespace

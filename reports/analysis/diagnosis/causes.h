@@ -70,6 +70,9 @@ void silent_norm_causes(const Evidence& evidence, std::vector<Cause>& causes);  
 void silent_sum_causes(const Evidence& evidence, std::vector<Cause>& causes);     // causes_sums.cpp
 void silent_mask_causes(const Evidence& evidence, std::vector<Cause>& causes);    // causes_mask.cpp
 void silent_norm_sum_causes(const Evidence& evidence, std::vector<Cause>& causes);  // causes_norm_sums.cpp
+void silent_variance_causes(const Evidence& evidence, std::vector<Cause>& causes);  // causes_variance.cpp
+/// Of evaluations; after all others, which may have told already why one is not finite.
+void silent_evaluation_causes(const Evidence& evidence, const StepStory& story, std::vector<Cause>& causes);  // causes_evaluation.cpp
 /// Of sums kept narrow, those of which only swallowed additions are seen, in words; empty: there are none.
 std::string unseen_sums(const Evidence& evidence);  // causes_sums.cpp
 void silent_gradient_causes(const Evidence& evidence, const StepStory& story,

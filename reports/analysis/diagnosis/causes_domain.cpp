@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "reports/analysis/diagnosis/averages.h"
 #include "reports/analysis/diagnosis/causes.h"
 #include "reports/analysis/diagnosis/words.h"
 
@@ -20,22 +21,6 @@ constexpr int way_up = 4;  ///< averages, one on top of the other
 bool is_square(const PlanView& plan, const PlanNode& node) {
   return node.record.operation == "mul" && node.inputs.size() == 2 && node.inputs[0] && node.inputs[1] &&
          plan.uncast(*node.inputs[0]) == plan.uncast(*node.inputs[1]);
-}
-
-/// The one input that an average is of, from the average upwards: a mean, or a sum that a number divides or multiplies; none: it is no average.
-std::optional<TensorId> averaged(const PlanView& plan, TensorId tensor) {
-  TensorId at = plan.uncast(tensor);
-  bool divided = false;
-  for (int i = 0; i < way_up; ++i) {
-    const PlanNode* node = plan.producer(at);
-    if (node == nullptr || node->inputs.empty() || !node->inputs.front()) return std::nullopt;
-    const std::string& op = node->record.operation;
-    at = plan.uncast(*node->inputs.front());
-    if (op == "mean" || op.starts_with("avg_pool") || (op == "sum" && divided)) return at;
-    if (op != "scale" && op != "div") return std::nullopt;
-    divided = true;
-  }
-  return std::nullopt;
 }
 
 bool same_shape(const PlanView& plan, TensorId a, TensorId b) {

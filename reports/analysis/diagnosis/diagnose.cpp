@@ -272,9 +272,11 @@ RunDiagnosis diagnose_run(const Evidence& e, const std::vector<MendRecord>& mend
   silent_moment_causes(e, run.causes);
   silent_sum_causes(e, run.causes);
   silent_norm_sum_causes(e, run.causes);
+  silent_variance_causes(e, run.causes);
   silent_flushed_causes(e, run.causes);
   silent_gradient_causes(e, story, run.causes);
   silent_loss_causes(e, run.causes);
+  silent_evaluation_causes(e, story, run.causes);
   add_unknown(e, story, run.causes);
   for (Cause& cause : run.causes) add_divergence(e, cause);
   for (Cause& cause : run.causes) {

@@ -26,6 +26,7 @@ Stat stat_of(const TensorStatsRecord& row) {
   s.rms = row.rms;
   s.shadow_error = row.shadow_error;
   s.error_greatest = row.rounding_error_greatest;
+  s.rounding_rms = row.rounding_error_rms;
   s.row_error = row.rounding_error_rms;
   s.provenance = row.provenance;
   return s;
@@ -49,6 +50,8 @@ void merge(Stat& into, const Stat& from) {
   const auto square = [](const Number& x) { return x ? Number(*x * *x) : x; };
   into.rms = mixed(square(into.rms), a, square(from.rms), b);
   if (into.rms) into.rms = std::sqrt(*into.rms);
+  into.rounding_rms = mixed(square(into.rounding_rms), a, square(from.rounding_rms), b);
+  if (into.rounding_rms) into.rounding_rms = std::sqrt(*into.rounding_rms);
   into.elements += from.elements;
   into.nan += from.nan;
   into.positive_infinite += from.positive_infinite;
@@ -136,7 +139,7 @@ Evidence::Evidence(const RunFileReader& reader, const RunRecord& run, std::int64
   }
   const std::vector<TensorStatsRecord> rows = statistics(reader);
   for (const TensorStatsRecord& row : rows)
-    if (row.observation == "shadow" && plan_.loss() == row.tensor && row.mean) shadow_losses_[row.step].push_back(*row.mean);
+    if (row.observation == "shadow") see_shadow(row);
   for (const CompletenessRecord& row : reader.completeness())
     if ((row.kind == "dropped" || row.kind == "lost") && row.subject == "tensor_stats") lost_statistics_ += row.count.value_or(1);
   observed_ = gather(rows);
@@ -146,6 +149,12 @@ Evidence::Evidence(const RunFileReader& reader, const RunRecord& run, std::int64
   }
   const nlohmann::json attributes = nlohmann::json::parse(run.attributes_json, nullptr, false);
   if (attributes.is_object() && attributes.contains("train")) train_ = attributes["train"];
+}
+
+void Evidence::see_shadow(const TensorStatsRecord& row) {
+  if (plan_.loss() == row.tensor && row.mean) shadow_losses_[row.step].push_back(*row.mean);
+  const PlanNode* const made_by = plan_.producer(row.tensor);
+  if (made_by != nullptr && made_by->record.phase == Phase::forward && is_norm(*made_by)) merge(shadow_norms_[row.step][row.tensor], stat_of(row));
 }
 
 std::vector<TensorStatsRecord> Evidence::statistics(const RunFileReader& reader) const {
@@ -201,6 +210,13 @@ Number Evidence::shadow_loss(std::int64_t number) const {
   const auto found = shadow_losses_.find(number);
   if (found == shadow_losses_.end()) return std::nullopt;
   return std::accumulate(found->second.begin(), found->second.end(), 0.0) / static_cast<double>(found->second.size());
+}
+
+const Stat* Evidence::in_shadow(std::int64_t number, TensorId tensor) const {
+  const auto found = shadow_norms_.find(number);
+  if (found == shadow_norms_.end()) return nullptr;
+  const auto stat = found->second.find(tensor);
+  return stat == found->second.end() ? nullptr : &stat->second;
 }
 
 double Evidence::scale(std::int64_t number) const {

@@ -27,6 +27,7 @@ struct Stat {
   Number rms{};
   Number shadow_error{};    ///< from the fp32 shadow, relative to its rms
   Number error_greatest{};  ///< of rounding, relative; of a sum inside a node: the share its flushed addends would have made
+  Number rounding_rms{};    ///< of rounding: RMS of after - before
   Number row_error{};       ///< of the sums inside a norm: RMS of what they put the worst row's result, before gain and bias, off by
   Provenance provenance = Provenance::counted;
 
@@ -68,6 +69,8 @@ class Evidence {
   std::vector<TensorStatsRecord> statistics(const RunFileReader& reader) const;
   /// Of the step's fp32 shadow; unknown without one.
   Number shadow_loss(std::int64_t step) const;
+  /// Of a result of a norm (its reciprocal roots, say) in the step's fp32 shadow, over the micro-batches; null without one.
+  const Stat* in_shadow(std::int64_t step, TensorId tensor) const;
   /// Observed steps whose statistics were not read.
   std::int64_t left_out() const { return left_out_; }
   /// Rows of statistics that the recording was to hold and does not, of all runs of the file together: the queue was full, or the disk.
@@ -89,6 +92,7 @@ class Evidence {
   const Evidence* fp32 = nullptr;
 
  private:
+  void see_shadow(const TensorStatsRecord& row);
   const nlohmann::json* find_setting(const std::string& key) const;
   RunRecord run_;
   PlanView plan_;
@@ -97,6 +101,7 @@ class Evidence {
   std::vector<EvaluationRecord> evaluations_;
   std::vector<ObservedStep> observed_;
   std::map<std::int64_t, std::vector<double>> shadow_losses_;   ///< of its micro-batches
+  std::map<std::int64_t, std::map<TensorId, Stat>> shadow_norms_;
   nlohmann::json train_;
   bool one_step_ = false;
   std::optional<std::vector<std::int64_t>> read_{};  ///< steps; none: all

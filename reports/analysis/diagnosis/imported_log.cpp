@@ -132,6 +132,26 @@ std::optional<Cause> damage(const LogStory& story, const Imported& log) {
   return std::nullopt;
 }
 
+/// A held-out loss that is not finite, where the last training loss before it is.
+std::optional<Cause> held_out(const Evidence& e, const Imported& log) {
+  for (const EvaluationRecord& evaluation : e.evaluations()) {
+    if (!evaluation.loss || std::isfinite(*evaluation.loss)) continue;
+    const StepRecord* last = nullptr;
+    for (const StepRecord& step : e.steps())
+      if (step.step < evaluation.step && step.loss) last = &step;
+    if (last == nullptr || !std::isfinite(*last->loss)) continue;
+    Cause cause;
+    cause.kind = Kind::held_out_not_finite;
+    cause.gravity = Gravity::damage;
+    cause.step = last->step;
+    cause.what = fmt::format("the held-out loss is {} behind {}, where the training loss is {}: the training goes on, and what it is judged by is worth nothing. In which formats it is evaluated "
+                             "(fp16_full_eval, bf16_full_eval) the log does not say",
+                             amount(*evaluation.loss), place(log, last->step), amount(*last->loss));
+    return cause;
+  }
+  return std::nullopt;
+}
+
 std::vector<std::string> reasons(const LogStory& story, const Imported& log) {
   const StepStory& s = story.steps;
   std::vector<std::string> list;
@@ -193,7 +213,7 @@ RunDiagnosis diagnose_imported(const Evidence& e, const Imported& log) {
     run.outcome = Outcome::fatal;
     run.verdict = fmt::format("fatal ({}){}: {}", name(cause->kind), cause->step ? ", " + place(log, *cause->step) : "", cause->what);
     run.causes.push_back(std::move(*cause));
-  } else if (auto harm = damage(story, log)) {
+  } else if (auto harm = damage(story, log); harm || (harm = held_out(e, log))) {
     run.outcome = Outcome::damaged;
     run.verdict = fmt::format("damaged ({}): {}", name(harm->kind), harm->what);
     run.causes.push_back(std::move(*harm));

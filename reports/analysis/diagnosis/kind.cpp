@@ -41,7 +41,9 @@ const std::vector<KindInfo>& diagnosis_kinds() {
       {Kind::device_fault, "device_fault", "the same step computed again gives other bits"},
       {Kind::unknown, "unknown", "what is recorded does not tell the cause"},
       {Kind::outside_domain, "outside_domain", "the root or the logarithm of a negative number: NaN from finite inputs"},
-      {Kind::divergence, "divergence", "the loss runs away, and nothing of the precision is known to be behind it"}};
+      {Kind::divergence, "divergence", "the loss runs away, and nothing of the precision is known to be behind it"},
+      {Kind::variance_lost, "variance_lost", "a norm reads numbers so far from 0 that rounding them takes their variance away"},
+      {Kind::held_out_not_finite, "held_out_not_finite", "the held-out loss is not finite, though the training loss is"}};
   return kinds;
 }
 

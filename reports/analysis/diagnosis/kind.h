@@ -44,6 +44,8 @@ enum class Kind : std::uint8_t {
   unknown,
   outside_domain,
   divergence,
+  variance_lost,
+  held_out_not_finite,
 };
 
 struct KindInfo {

@@ -271,6 +271,10 @@ void of_kind(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
       const bool sums = node != nullptr && node->inner && is_norm(*node);
       return sums ? sums_in_fp32(e, cause, "compute the squares and sums of", list) : of_zeros(e, cause, list);
     }
+    case Kind::variance_lost:
+      return of_variance(e, cause, list);
+    case Kind::held_out_not_finite:
+      return of_evaluation(e, cause, list);
     case Kind::device_fault:
       list.push_back(config(
           0, "run it on another device, with the same seed: ulpscope run FILE --resume elsewhere says what differs", "",

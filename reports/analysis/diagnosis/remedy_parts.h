@@ -36,6 +36,10 @@ void of_zeros(const Evidence& evidence, const Cause& cause, std::vector<Remedy>&
 void of_activation(const Evidence& evidence, const Cause& cause, std::vector<Remedy>& list);   // remedy_activation.cpp
 /// Of a mask that leaves rows without a score.
 void of_mask(const Evidence& evidence, const Cause& cause, std::vector<Remedy>& list);   // remedy_activation.cpp
+/// Of a norm that reads numbers rounded too far from 0.
+void of_variance(const Evidence& evidence, const Cause& cause, std::vector<Remedy>& list);   // remedy_silent.cpp
+/// Of held-out losses that are not finite.
+void of_evaluation(const Evidence& evidence, const Cause& cause, std::vector<Remedy>& list);   // remedy_silent.cpp
 Remedy config(int cost, std::string change, std::string key, std::string settings, std::string mend);
 
 }  // namespace ulpscope::reports

@@ -103,6 +103,8 @@ std::string of_outcome(const Evidence& evidence, const StepStory& story, const R
       if (std::any_of(cause.facts.begin(), cause.facts.end(), [](const Fact& f) { return f.key == "may_change"; }))
         return fmt::format("may be damaged ({}): the run goes on with finite numbers in place of what {} could not hold, and whether they are right is not known; {}, {}",
                            name(cause.kind), cause.format, cause.node, cause.phase);
+      if (cause.kind == Kind::held_out_not_finite)
+        return fmt::format("damaged ({}): the training steps are finite, and the held-out loss, by which the run is judged, is not", name(cause.kind));
       return fmt::format("damaged ({}): the run goes on, and what it computes is wrong in silence{}", name(cause.kind),
                          cause.node.empty() ? "" : fmt::format("; {}, {}", cause.node, cause.phase));
     }
