@@ -50,6 +50,12 @@ struct Nearest {
   double greatest = 0.0, share = 0.0;
 };
 
+/// Of the data, not of weights and constants alone.
+bool of_data(const PlanView& plan, TensorId id) {
+  const TensorRecord* source = plan.tensor(plan.uncast(id));
+  return source == nullptr || source->node || source->role == TensorRole::input;
+}
+
 bool narrow_range(Format format) { return limit(format) < limit(Format::bf16); }
 
 /// asked: of train.evaluation_format; none: evaluation computes as the mode does.
@@ -69,8 +75,8 @@ std::optional<Nearest> nearest_of(const Evidence& e, std::optional<Format> asked
   if (asked)
     for (const TensorId weight : e.plan().parameters()) see(weight);
   for (const PlanNode& node : e.plan().nodes()) {
-    const bool stays = node.record.phase == Phase::forward && node.record.operation != "scale_loss" && e.plan().feeds_loss(node);
-    if (stays && !node.outputs.empty()) see(node.outputs.front());
+    const bool stays = node.record.phase == Phase::forward && node.record.operation != "scale_loss" && e.plan().feeds_loss(node) && !node.outputs.empty();
+    if (stays && (asked || of_data(e.plan(), node.outputs.front()))) see(node.outputs.front());
   }
   return found;
 }
@@ -81,8 +87,7 @@ void tell_nearest(const Evidence& e, const Nearest& nearest, bool asked, Cause& 
   cause.facts.push_back(fact("nearest", "nearest to the limit in training", nearest.greatest, fmt::format("{}: {}", title, held)));
   const PlanNode* made_by = e.plan().producer(nearest.tensor);
   if (nearest.share < 1.0) {
-    cause.what += fmt::format("; in the training steps that were observed {} comes nearest to the limit: {}. Held-out data that is larger by a factor of {} leaves it there", title, held,
-                              amount(1.0 / nearest.share));
+    cause.what += fmt::format("; in the training steps that were observed {} comes nearest to the limit: {}. There a number {} times as large is infinite", title, held, amount(1.0 / nearest.share));
   } else if (asked) {
     cause.what += fmt::format("; {} has {} in training, where it is kept in {}: in evaluation it is infinite", title, held, name(e.plan().format(nearest.tensor)));
     cause.tensor = title;

@@ -175,22 +175,28 @@ std::optional<Lost> lost_in(const Evidence& e, const ObservedStep& step, const P
 
 const char* unit(const PlanNode& norm) { return norm.record.operation == "batch_norm" ? "channel" : "row"; }
 
+/// What a norm multiplies a row by that has no variance; infinite without an epsilon.
+double root_of_nothing(const PlanNode& norm) { return collapsed / std::sqrt(epsilon_of(norm)); }
+
+/// Rows are left that rounding did not make one number of: then they were not one before.
+bool some_vary(const PlanNode& norm, const Lost& lost) { return lost.roots != nullptr && lost.roots->least < root_of_nothing(norm); }
+
 /// Rows of which nothing is left, by the reciprocal roots of this run.
 std::string fallen_together(const PlanNode& norm, const Lost& lost) {
-  const double epsilon = epsilon_of(norm);
-  if (lost.roots == nullptr || !(epsilon > 0.0) || lost.roots->greatest < collapsed / std::sqrt(epsilon)) return "";
-  const bool all = lost.roots->least >= collapsed / std::sqrt(epsilon);
+  if (lost.roots == nullptr || lost.roots->greatest < root_of_nothing(norm)) return "";
+  const bool all = !some_vary(norm, lost);
   const std::string rows = counted(lost.roots->elements, unit(norm));
   return fmt::format("; in {} all values fall together, and what is left is the bias",
                      !all ? fmt::format("at least 1 of {}", rows) : lost.roots->elements == 1 ? fmt::format("its {}", unit(norm)) : fmt::format("each of its {}", rows));
 }
 
-void tell_truth(const Lost& lost, Cause& cause) {
+void tell_truth(const PlanNode& norm, const Lost& lost, Cause& cause) {
   if (lost.truth.roots == nullptr && !lost.error) return;
   const char* const where = lost.truth.shadow ? "its fp32 shadow" : "the fp32 run";
   if (lost.roots != nullptr && lost.truth.roots != nullptr) {
-    cause.what += fmt::format(". It multiplies by {} on average, in {} by {}", amount(*lost.roots->mean), where, amount(*lost.truth.roots->mean));
-    cause.facts.push_back(fact("root", "reciprocal root, on average", *lost.roots->mean, fmt::format("{}, in {} {}", amount(*lost.roots->mean), where, amount(*lost.truth.roots->mean)),
+    cause.what += fmt::format(". The factor that it multiplies a {} by (1 / standard deviation) is {} on average, in {} {}", unit(norm), amount(*lost.roots->mean), where,
+                              amount(*lost.truth.roots->mean));
+    cause.facts.push_back(fact("root", "1 / standard deviation, on average", *lost.roots->mean, fmt::format("{}, in {} {}", amount(*lost.roots->mean), where, amount(*lost.truth.roots->mean)),
                                Provenance::recomputed));
   }
   if (lost.error) {
@@ -222,8 +228,8 @@ Cause told(const Evidence& e, const ObservedStep& step, const PlanNode& norm, co
                 : lost.whole   ? "The variance that the norm divides by is rounding's, and so is its result"
                                : fmt::format("Of {0}s that differ by less within, the variance is rounding's, and so is the norm's result", unit(norm));
   cause.what += fallen_together(norm, lost);
-  tell_truth(lost, cause);
-  if (lost.truth.roots == nullptr && !lost.error && !composed(norm))
+  tell_truth(norm, lost, cause);
+  if (lost.truth.roots == nullptr && !lost.error && !composed(norm) && !some_vary(norm, lost))
     cause.what += fmt::format(" (unless every {} is the same number throughout: observe.shadow = true, or fp32 among run.modes, would tell)", unit(norm));
   cause.facts.push_back(fact("mean", "mean", read.mean(), amount(read.mean())));
   cause.facts.push_back(fact("deviation", "standard deviation before rounding", read.own_deviation(), fmt::format("{}, of all {}", amount(read.own_deviation()), counted(read.stat->elements, "element")),
@@ -231,7 +237,7 @@ Cause told(const Evidence& e, const ObservedStep& step, const PlanNode& norm, co
   cause.facts.push_back(fact("apart", "numbers of the format there", apart, fmt::format("{} apart in {} at {}", amount(apart), cause.format, amount(size)), Provenance::computed));
   cause.facts.push_back(fact("rounding", "moved by rounding", read.own_noise(), fmt::format("{} (root mean square)", amount(read.own_noise()))));
   if (lost.whole)
-    cause.facts.push_back(fact("share", "of the standard deviation", read.own_noise() / read.own_deviation(), percent(read.own_noise() / read.own_deviation()), Provenance::computed));
+    cause.facts.push_back(fact("share", "rounding / standard deviation", read.own_noise() / read.own_deviation(), percent(read.own_noise() / read.own_deviation()), Provenance::computed));
   return cause;
 }
 

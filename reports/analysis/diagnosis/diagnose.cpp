@@ -267,12 +267,12 @@ RunDiagnosis diagnose_run(const Evidence& e, const std::vector<MendRecord>& mend
   silent_buffer_causes(e, run.causes);
   silent_mask_causes(e, run.causes);
   silent_norm_causes(e, run.causes);
+  silent_variance_causes(e, run.causes);
   silent_step_causes(e, story, run.causes);
   silent_update_causes(e, run.causes);
   silent_moment_causes(e, run.causes);
   silent_sum_causes(e, run.causes);
   silent_norm_sum_causes(e, run.causes);
-  silent_variance_causes(e, run.causes);
   silent_flushed_causes(e, run.causes);
   silent_gradient_causes(e, story, run.causes);
   silent_loss_causes(e, run.causes);
