@@ -43,6 +43,10 @@ std::set<std::string> averaged(const engine::StepPlan& plan);
 bool keeps_narrow_squares(const engine::Node& node);
 /// Norms over rows whose sums in fp32 are infinite in the rehearsal; after check_norms, of which it replaces what is no more than possible.
 void check_wide_norms(const PlanFacts& facts, FoundFaults& found);
+/// What the order of a step's parts does wrong.
+void check_order(const PlanFacts& facts, FoundFaults& found);
+/// Whether a difference that is not 0 in the rehearsal, and so small that rounding in 16 bits may make 0 of it, is divided by, or a logarithm taken of it.
+bool may_cancel(const PlanFacts& facts);
 /// Divisors that become zero in 16 bits.
 void check_divisors(const PlanFacts& facts, FoundFaults& found);
 /// Masks that are added to scores in 16 bits. explained: names of the tensors whose overflows it speaks of.

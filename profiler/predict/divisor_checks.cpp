@@ -62,12 +62,50 @@ bool lost_its_epsilon(const PlanFacts& facts, ValueId sum) {
   });
 }
 
+/// A zero comes out of it, where it reads one.
 bool passes_zero_on(const Node& node) {
   return node.op->name == "cast" || node.op->name == "reshape" || node.op->name == "flatten" || node.op->name == "detach" ||
          node.op->name == "sqrt";
 }
 
+/// Half an ulp of the coarsest 16-bit format that a number was rounded to on its way here, relative to it; 0: it was not.
+double rounded_by(const PlanFacts& facts, ValueId v) {
+  double most = 0.0;
+  for (;;) {
+    const engine::Value& value = facts.graph().value(v);
+    if (is_16bit(value.format)) most = std::max(most, info(value.format).unit_roundoff);
+    if (!value.producer || (facts.graph().node(value.producer).op->name != "cast" && facts.graph().node(value.producer).op->launches)) return most;
+    v = facts.graph().node(value.producer).inputs.front();
+  }
+}
+
+/// A sum or a difference of which nothing may be left once its terms, or it itself, are rounded.
+bool may_become_zero(const PlanFacts& facts, const Node& node) {
+  if (node.op->name != "add" && node.op->name != "sub") return false;
+  const RoundingCounts* const result = facts.range(node.outputs.front());
+  if (result == nullptr || result->least_magnitude == 0.0) return false;
+  return std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId term) {
+    const RoundingCounts* const range = facts.range(term);
+    return range != nullptr && result->least_magnitude <= 2.0 * rounded_by(facts, term) * range->greatest_magnitude;
+  });
+}
+
 }  // namespace
+
+bool may_cancel(const PlanFacts& facts) {
+  const engine::Graph& graph = facts.graph();
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [&](const Node& node) {
+    const auto what = division(node);
+    if (!what || node.phase == engine::Phase::unscale || node.phase == engine::Phase::update) return false;
+    for (ValueId v = node.inputs.at(what->place); graph.value(v).producer;) {
+      const Node& made_by = graph.node(graph.value(v).producer);
+      if (may_become_zero(facts, made_by)) return true;
+      if (!passes_zero_on(made_by) && made_by.op->name != "scale") return false;
+      v = made_by.inputs.front();
+    }
+    return false;
+  });
+}
 
 void check_divisors(const PlanFacts& facts, FoundFaults& found) {
   const engine::Graph& graph = facts.graph();

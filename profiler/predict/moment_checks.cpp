@@ -129,11 +129,23 @@ void second_moment(const PlanFacts& facts, const Updates& u, const FirstAdam& ad
 /// What goes into the weights.
 void first_moment(const PlanFacts& facts, const Updates& u, double moment, const Greatest& greatest, FoundFaults& found) {
   if (!(moment >= reports::limit(u.moments))) return;
-  if (!u.each_operation && facts.config().steps < 2) return;  // the update is made of it before it is rounded
   Foreseen f = overflowing_state(facts, u, greatest.update, 1, Gravity::fatal);
   f.what = fmt::format("{} is {} in the first step, and the {} update is made of it", u.adamw ? "the first moment" : "the momentum buffer",
                        reports::held_against_limit(moment, u.moments), u.each_operation ? "same" : "next");
   f.facts.push_back(fact("first_moment", u.adamw ? "first moment" : "momentum", moment, reports::held_against_limit(moment, u.moments), Provenance::projected));
+  found.push_back(std::move(f));
+}
+
+/// It adds up: of equal gradients it comes to 1 / (1 - momentum) of one.
+void momentum_buffer(const PlanFacts& facts, const Updates& u, double gradient, const Greatest& greatest, FoundFaults& found) {
+  const std::int64_t steps = std::max<std::int64_t>(1, facts.config().steps);
+  const BufferBeyond beyond = buffer_overflows_in(facts, u, gradient, steps);
+  if (beyond.step < 2) return first_moment(facts, u, gradient, greatest, found);
+  Foreseen f = overflowing_state(facts, u, greatest.update, 1, Gravity::fatal);
+  f.what = fmt::format("the momentum buffer comes to {} in the applied step {} of {} planned, were the greatest gradient, {}, always that of the first step; the {} update is made of it",
+                       reports::held_against_limit(beyond.size, u.moments), beyond.step, steps, amount(gradient), u.each_operation ? "same" : "next");
+  f.facts.push_back(fact("first_moment", "momentum", beyond.size, reports::held_against_limit(beyond.size, u.moments), Provenance::projected));
+  f.facts.push_back(fact("applied_step", "applied step", static_cast<double>(beyond.step), fmt::format("{} of {}", beyond.step, steps), Provenance::projected));
   found.push_back(std::move(f));
 }
 
@@ -145,7 +157,7 @@ void check_moments(const PlanFacts& facts, FoundFaults& found) {
   const Greatest greatest = greatest_of(facts, u);
   const double clipped = greatest.gradient * static_cast<double>(facts.rehearsal().result.clip_coefficient);
   if (!u.adamw) {
-    if (u.momentum && is_16bit(u.moments)) first_moment(facts, u, clipped, greatest, found);
+    if (u.momentum && is_16bit(u.moments)) momentum_buffer(facts, u, clipped, greatest, found);
     return;
   }
   const FirstAdam adam(facts, u);

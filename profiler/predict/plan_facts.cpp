@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/graph/operator.h"
+#include "profiler/predict/gradient_sums.h"
 #include "profiler/probes/tensor_probe.h"
 #include "reports/analysis/diagnosis/words.h"
 
@@ -20,11 +21,6 @@ using reports::StoredRange;
 
 bool is_view(const Node& node) { return !node.op->launches && !node.inputs.empty(); }
 bool passes_on(const Node& node) { return node.op->name == "cast" || node.op->name == "scale_loss" || is_view(node); }
-
-/// Numbers beyond the format lie outside its bounds.
-bool bounded(const Node& clamp, Format format) {
-  return clamp.attributes.number("min") > -reports::limit(format) && clamp.attributes.number("max") < reports::limit(format);
-}
 
 /// Its result holds numbers of its input, and none that are larger.
 bool hands_on(const Node& node) {
@@ -85,7 +81,9 @@ StoredRange::Source source_of(const Value& origin) {
 
 PlanFacts::PlanFacts(const engine::StepPlan& plan, const engine::Mode& mode, const engine::TrainConfig& config,
                      const Rehearsal& rehearsal)
-    : plan_(plan), mode_(mode), config_(config), rehearsal_(rehearsal), feeds_loss_(ancestors(plan)), gradients_(gradients(plan.graph)) {}
+    : plan_(plan), mode_(mode), config_(config), rehearsal_(rehearsal), feeds_loss_(ancestors(plan)), gradients_(gradients(plan.graph)) {
+  sums_ = gradient_sums(*this);
+}
 
 std::optional<std::string> PlanFacts::seen(ValueId value) const {
   for (ValueId v = value;;) {
@@ -97,8 +95,9 @@ std::optional<std::string> PlanFacts::seen(ValueId value) const {
 }
 
 const RoundingCounts* PlanFacts::range(ValueId value) const {
-  const auto name = seen(value);
-  return name ? &rehearsal_.ranges.at(*name) : nullptr;
+  if (const auto name = seen(value)) return &rehearsal_.ranges.at(*name);
+  const auto sum = sums_.find(value.index);
+  return sum == sums_.end() ? nullptr : &sum->second;
 }
 
 const std::vector<float>* PlanFacts::numbers(ValueId value) const {
@@ -155,25 +154,6 @@ bool PlanFacts::reaches_softmax(ValueId value, int depth) const {
   return false;
 }
 
-std::string PlanFacts::saturates(ValueId value, Format format, int depth) const {
-  std::string by;
-  for (const NodeId id : readers(value)) {
-    const Node& node = graph().node(id);
-    const std::string& op = node.op->name;
-    const bool first = node.inputs.front() == value && std::count(node.inputs.begin(), node.inputs.end(), value) == 1;
-    // They ask on which side of a bound it lies.
-    if (first && (op == "relu_backward" || (op == "clamp_backward" && bounded(node, format)))) continue;
-    std::string here;
-    if (op == "tanh" || op == "sigmoid" || (op == "clamp" && bounded(node, format)))
-      here = node.name + " (" + op + ")";
-    else if (depth > 0 && node.phase == Phase::forward && (op == "cast" || op == "relu" || is_view(node)))
-      here = saturates(node.outputs.front(), format, depth - 1);
-    if (here.empty()) return "";
-    if (by.find(here) == std::string::npos) by += (by.empty() ? "" : ", ") + here;
-  }
-  return by;
-}
-
 void add_origins(const Graph& graph, ValueId value, std::set<std::string>& names) {
   names.insert(graph.value(value).name);
   while (graph.value(value).producer && passes_on(graph.node(graph.value(value).producer))) {
@@ -221,7 +201,6 @@ void add_ranges(const PlanFacts& facts, const std::vector<std::string>& explaine
     r.source = source_of(graph.value(facts.origin(v)));
     r.order = order;
     r.added = facts.is_term(v);
-    r.saturates = node == nullptr || r.backward ? "" : facts.saturates(v, value.format);
     if (node != nullptr && hands_on(*node) && !r.backward) r.hands_on = graph.value(node->inputs.front()).name;
     r.explained = std::find(explained.begin(), explained.end(), value.name) != explained.end();
     const reports::TensorStatsRecord stats = tensor_stats(*range);

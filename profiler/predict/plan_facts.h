@@ -2,6 +2,8 @@
 // where.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -28,6 +30,7 @@ class PlanFacts {
   /// The value itself, or what it is a cast (or a view, or the loss times the scale) of, that the rehearsal has ranges
   /// of.
   std::optional<std::string> seen(engine::ValueId value) const;
+  /// Of what is seen, or of a sum of gradients that fp32 does not make.
   const RoundingCounts* range(engine::ValueId value) const;
   /// Numbers in fp32; null if they were not kept.
   const std::vector<float>* numbers(engine::ValueId value) const;
@@ -42,9 +45,6 @@ class PlanFacts {
   bool reaches_softmax(engine::ValueId value, int depth = 6) const;
   /// Whether an addition or subtraction of the forward pass reads it, perhaps through casts and views.
   bool is_term(engine::ValueId value, int depth = 4) const;
-  /// Where everything that reads an infinity in it, through casts, views and relu, makes of it what it makes of a number of that size in the
-  /// format: the names of what does ("t (tanh)"). Empty: something does not.
-  std::string saturates(engine::ValueId value, Format format, int depth = 6) const;
   /// Nodes that read the value.
   std::vector<engine::NodeId> readers(engine::ValueId value) const;
 
@@ -54,6 +54,7 @@ class PlanFacts {
   const engine::TrainConfig& config_;
   const Rehearsal& rehearsal_;
   std::vector<bool> feeds_loss_, gradients_;
+  std::map<std::int32_t, RoundingCounts> sums_;   ///< gradient_sums.h
 };
 
 /// The names of a value and of all that PlanFacts::seen may find its numbers under: of a view there are none, and in fp32 some casts are not there.

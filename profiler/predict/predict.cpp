@@ -6,11 +6,14 @@
 #include <cmath>
 #include <memory>
 
+#include "engine/optim/schedule.h"
 #include "engine/train/non_standard.h"
 #include "profiler/experiment/interrupt.h"
 #include "profiler/experiment/load_data.h"
 #include "profiler/experiment/make_device.h"
 #include "profiler/predict/checks.h"
+#include "profiler/predict/gradient_sums.h"
+#include "profiler/predict/mode_step.h"
 #include "profiler/predict/rehearsal.h"
 #include "reports/analysis/diagnosis/words.h"
 #include "reports/analysis/scaled_tensors.h"
@@ -79,6 +82,10 @@ reports::PredictionInput input_of(const Planned& planned, const Experiment& expe
   std::vector<std::string> explained;
   check_masks(facts, input.checks, explained);
   check_divisors(facts, input.checks);
+  check_order(facts, input.checks);
+  input.may_cancel = may_cancel(facts);
+  if (config.schedule_counts == engine::ScheduleCounts::iterations)
+    for (std::int64_t step = 0; step < config.steps && step <= reports::most_first_skips; ++step) input.rates.push_back(engine::learning_rate(config.schedule, step));
   check_norms(facts, input.checks);
   check_running(facts, input.checks, explained);
   check_variances(facts, input.checks);
@@ -94,6 +101,13 @@ reports::PredictionInput input_of(const Planned& planned, const Experiment& expe
     if (node.phase != engine::Phase::unscale && node.phase != engine::Phase::update) names.push_back(node.name);
   input.layer_depth = reports::layer_depth(names);
   return input;
+}
+
+/// What becomes of what leaves the range: the step is made in the mode, too.
+void follow(Device& device, const engine::Dataset& data, const Experiment& experiment, const engine::Mode& mode, const Rehearsal& rehearsal, double scale,
+            const std::function<bool()>& stop, reports::PredictionInput& input) {
+  const reports::RehearsedStep step = rehearse_in_mode(device, data, experiment, mode, scale, stop), twin = step_in_fp32(device, data, experiment, rehearsal);
+  input.followed = reports::follow_rehearsed(step, &twin);
 }
 
 }  // namespace
@@ -120,6 +134,7 @@ reports::Prediction predict(const Settings& settings, const std::string& mode, s
     wanted.merge(norm_inputs(plans.back().plan));
     wanted.merge(averaged(plans.back().plan));
     wanted_of_every.merge(micro_batch_addends(plans.back().plan));
+    wanted_of_every.merge(added_gradients(plans.back().plan));
   }
   const engine::TrainerSetup setup{experiment.model, engine::find_mode("fp32"), experiment.train,
                                    static_cast<std::uint64_t>(experiment.run.seed)};
@@ -132,8 +147,15 @@ reports::Prediction predict(const Settings& settings, const std::string& mode, s
     prediction.remarks.push_back(
         fmt::format("the step is not finite in fp32 either{}: ranges of what comes after that are not known",
                     rehearsal.first_not_finite ? fmt::format(", from {} on", rehearsal.first_not_finite->tensor) : ""));
-  for (const Planned& planned : plans)
-    prediction.modes.push_back(reports::predict(input_of(planned, experiment, rehearsal)));
+  for (const Planned& planned : plans) {
+    reports::PredictionInput input = input_of(planned, experiment, rehearsal);
+    reports::ModePrediction judged = reports::predict(input);
+    if (goes_well(rehearsal) && reports::is_to_be_followed(input, judged)) {
+      follow(*device, *data, experiment, planned.mode, rehearsal, judged.settled_scale.value_or(1.0), stop, input);
+      judged = reports::predict(input);
+    }
+    prediction.modes.push_back(std::move(judged));
+  }
   if (stop && stop()) throw Interrupted();
   prediction.advice = goes_well(rehearsal) ? reports::advice(prediction.modes) : "no mode helps where fp32 itself is not finite: mend that first";
   return prediction;

@@ -91,4 +91,18 @@ std::int64_t FirstAdam::overflows_in(double gradient, std::int64_t steps) const 
   return 0;
 }
 
+BufferBeyond buffer_overflows_in(const PlanFacts& facts, const Updates& u, double gradient, std::int64_t steps) {
+  const auto momentum = static_cast<float>(facts.graph().node(u.nodes.front()).attributes.number("momentum"));
+  const auto each = [&](float x) { return u.each_operation ? rounded_to(u.moments, x) : x; };
+  const float g = each(static_cast<float>(gradient));
+  float buffer = 0.0f;
+  for (std::int64_t t = 1; t <= std::min(steps, most_updates); ++t) {
+    const float exact = t == 1 ? g : each(momentum * buffer) + g, next = rounded_to(u.moments, exact);
+    if (!std::isfinite(next)) return {t, static_cast<double>(exact)};
+    if (next == buffer) break;
+    buffer = next;
+  }
+  return {};
+}
+
 }  // namespace ulpscope::profiler

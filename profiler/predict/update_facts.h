@@ -66,4 +66,12 @@ class FirstAdam {
   AdamWBody<float> body_;
 };
 
+/// The applied step in which sgd's momentum buffer becomes infinite where it is kept, and what it is before that rounding.
+struct BufferBeyond {
+  std::int64_t step = 0;   ///< 0: in none
+  double size = 0.0;
+};
+/// Of a gradient (after clipping) that is always the same, in so many steps.
+BufferBeyond buffer_overflows_in(const PlanFacts& facts, const Updates& updates, double gradient, std::int64_t steps);
+
 }  // namespace ulpscope::profiler

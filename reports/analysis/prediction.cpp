@@ -10,119 +10,17 @@
 
 #include "kernels/scaling/loss_scaler.h"
 #include "reports/analysis/diagnosis/words.h"
+#include "reports/analysis/prediction_parts.h"
 #include "reports/analysis/scale_bounds.h"
 #include "reports/analysis/scaled_tensors.h"
 
 namespace ulpscope::reports {
 namespace {
 
-constexpr std::int64_t most_first_skips = 300;  // halvings from the greatest fp32 to the least: 277
-constexpr double worth_a_note = 0.01;
 constexpr double least_usual_scale = 1.0;  // loss scaling raises gradients; one below it lowers them
 constexpr double close_to_the_bar = 2.0;   // x the share: what rounding before it does to a tensor may come to as much
 // Powers of two that are normal numbers of fp32, as a scale has to be.
 constexpr int least_exponent = -126, greatest_exponent = 127;
-
-std::int64_t nonzero(const ExponentHistogram& h) {
-  std::int64_t sum = 0;
-  for (const std::uint64_t count : h.counts) sum += static_cast<std::int64_t>(count);
-  return sum;
-}
-
-/// Elements whose exponent, raised by `scale`, is below `least`.
-std::int64_t below(const ExponentHistogram& h, int scale, int least) {
-  std::int64_t sum = 0;
-  for (std::size_t i = 0; i < h.counts.size(); ++i)
-    if (h.first + static_cast<int>(i) + scale < least) sum += static_cast<std::int64_t>(h.counts[i]);
-  return sum;
-}
-
-int exponent_of(double power) { return std::ilogb(power); }
-
-double greatest_at(const StoredRange& r, double scale) { return r.greatest * (r.backward ? scale : 1.0); }
-
-bool overflows(const StoredRange& r, double scale) { return greatest_at(r, scale) >= limit(r.format); }
-
-std::string kind_of_overflow(const StoredRange& r) {
-  switch (r.source) {
-    case StoredRange::Source::weight:
-      return std::string(name(Kind::weight_too_large));
-    case StoredRange::Source::constant:
-      return "constant_too_large";
-    case StoredRange::Source::batch:
-      return "data_too_large";
-    case StoredRange::Source::computed:
-      break;
-  }
-  return std::string(name(r.backward ? Kind::gradient_too_large_for_scale : Kind::activation_too_large));
-}
-
-Foreseen about(const StoredRange& r) {
-  Foreseen f;
-  f.node = r.node;
-  f.order = r.order;
-  f.operation = r.operation;
-  f.phase = r.backward || r.beside_loss ? "backward" : "forward";
-  f.tensor = r.tensor;
-  f.format = name(r.format);
-  f.constant = r.source == StoredRange::Source::constant;
-  return f;
-}
-
-/// It holds no more than the numbers of another tensor, of which that was said: it is said there.
-bool handed_on(const StoredRange& r, std::vector<Foreseen>& found) {
-  if (r.hands_on.empty()) return false;
-  const auto from = std::find_if(found.begin(), found.end(), [&](const Foreseen& f) {
-    const bool by_another = std::any_of(f.facts.begin(), f.facts.end(), [&](const Fact& fact) { return fact.key == "handed_on" && fact.text.starts_with(r.hands_on + " "); });
-    return f.phase == "forward" && f.kind == kind_of_overflow(r) && (f.tensor == r.hands_on || by_another);
-  });
-  if (from == found.end()) return false;
-  from->facts.push_back(fact("handed_on", "handed on by", fmt::format("{} ({})", r.tensor, r.operation)));
-  return true;
-}
-
-/// Of the forward pass, whatever the scale.
-void forward_overflows(const PredictionInput& input, std::vector<Foreseen>& found) {
-  for (const StoredRange& r : input.ranges) {
-    if (r.backward || r.explained || !overflows(r, 1.0)) continue;
-    if (handed_on(r, found)) continue;
-    Foreseen f = about(r);
-    f.kind = kind_of_overflow(r);
-    f.gravity = r.feeds_loss && r.saturates.empty() ? Gravity::fatal : Gravity::contained;
-    f.overflow = true;
-    f.what = fmt::format("{} has {} in fp32{}{}", r.tensor, held_against_limit(r.greatest, r.format),
-                         r.feeds_loss ? "; no loss scale changes that" : "; the loss is not computed from it",
-                         r.source == StoredRange::Source::batch ? ", a factor on the data does (of features: data.scale)" : "");
-    f.facts.push_back(fact("greatest_magnitude", "magnitude", r.greatest, held_against_limit(r.greatest, r.format),
-                           Provenance::computed));
-    if (r.feeds_loss && !r.saturates.empty()) f.what += fmt::format("; {} makes of inf what it makes of that number", r.saturates);
-    f.facts.push_back(fact("times_limit", "x the limit", r.greatest / limit(r.format),
-                           fmt::format("{:.4g}", r.greatest / limit(r.format)), Provenance::projected));
-    found.push_back(std::move(f));
-  }
-}
-
-void forward_flushes(const PredictionInput& input, std::vector<Foreseen>& found) {
-  for (const StoredRange& r : input.ranges) {
-    if (r.backward || r.source == StoredRange::Source::constant || info(r.format).flush_threshold < 1e-40) continue;
-    const std::int64_t all = nonzero(r.histogram),
-                       lost = below(r.histogram, 0, exponent_of(info(r.format).flush_threshold));
-    if (all == 0 || static_cast<double>(lost) <= worth_a_note * static_cast<double>(all)) continue;
-    Foreseen f = about(r);
-    f.kind = name(Kind::activation_below_range);
-    f.what = fmt::format("{} of the non-zero elements of {} become zero in {}",
-                         percent(static_cast<double>(lost) / static_cast<double>(all)), r.tensor, name(r.format));
-    // Nothing is left of it, and what reads it computes with zeros: beside other terms of a sum that may be nothing.
-    if (lost == all && r.feeds_loss && !r.added && r.source == StoredRange::Source::computed && r.operation != "scale_loss") {
-      f.gravity = Gravity::damage;
-      f.what += fmt::format(" (the greatest is {}, the end of the range {}): what follows computes with zeros in their place", amount(r.greatest),
-                            amount(info(r.format).flush_threshold));
-    }
-    f.facts.push_back(fact("flushed_share", "flushed", static_cast<double>(lost) / static_cast<double>(all),
-                           percent(static_cast<double>(lost) / static_cast<double>(all)), Provenance::projected));
-    found.push_back(std::move(f));
-  }
-}
 
 struct Gradient {
   const StoredRange* stored = nullptr;
@@ -367,6 +265,12 @@ std::string scale_words(const ScaleWindow& w) {
   return w.lowest ? fmt::format("in [{}, {}]", power(*w.lowest), highest) : "up to " + highest;
 }
 
+bool is_to_be_followed(const PredictionInput& input, const ModePrediction& p) {
+  return input.may_cancel || std::any_of(p.foreseen.begin(), p.foreseen.end(), [](const Foreseen& f) {
+    return f.overflow && f.gravity == Gravity::fatal && f.kind != name(Kind::gradient_too_large_for_scale) && f.phase != "update";
+  });
+}
+
 ModePrediction predict(const PredictionInput& input) {
   ModePrediction p;
   p.mode = input.mode;
@@ -380,9 +284,11 @@ ModePrediction predict(const PredictionInput& input) {
   p.flushed = lost_below(input, first_scale(p)).share;
   room(input, p);
   p.foreseen = input.checks;   // first, where they speak of the same operation as a range: they say why
-  forward_overflows(input, p.foreseen);
+  foresee_overflows(input, p.foreseen);
+  foresee_what_happened(input, p.foreseen);
   backward_faults(input, p, p.foreseen);
-  forward_flushes(input, p.foreseen);
+  foresee_flushes(input, p.foreseen);
+  foresee_schedule(input, p, p.foreseen);
   std::stable_sort(p.foreseen.begin(), p.foreseen.end(), [](const Foreseen& a, const Foreseen& b) {
     return std::pair(a.gravity, a.order) < std::pair(b.gravity, b.order);
   });

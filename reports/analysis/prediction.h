@@ -1,6 +1,6 @@
 // What will go wrong in a mode, before anything is trained: from the plan, the configuration, and one step in fp32
-// whose ranges are held against the formats in which the mode stores the same tensors. Nothing was trained: what is
-// said of later steps is projected.
+// whose ranges are held against the formats in which the mode stores the same tensors. Where one of them does not fit,
+// that step is made in the mode, too, to see what becomes of it. Nothing was trained: what is said of later steps is projected.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include "kernels/formats/format.h"
 #include "kernels/scaling/policies.h"
 #include "reports/analysis/diagnosis/diagnosis.h"
+#include "reports/analysis/diagnosis/rehearsed.h"
 #include "reports/run_file/values.h"
 
 namespace ulpscope::reports {
@@ -50,13 +51,15 @@ struct StoredRange {
   std::int64_t order = 0;       ///< in execution
   bool added = false;           ///< something reads it as a term of a sum, beside which it may be nothing
   bool explained = false;       ///< a check of its own speaks of its overflows
-  std::string saturates{};      ///< what makes of an infinity in it what it makes of the number: nothing else reads it
   std::string hands_on{};       ///< the tensor whose numbers it hands on unchanged (relu, select ...)
   std::int64_t elements = 0;
   double greatest = 0.0;  ///< of the finite elements, unscaled
   double least = 0.0;     ///< of the finite non-zero elements, unscaled; 0: not known
   ExponentHistogram histogram{};
 };
+
+/// Steps that the search for a scale is followed: halvings from the greatest fp32 to the least are 277.
+inline constexpr std::int64_t most_first_skips = 300;
 
 /// What a mode is judged by.
 struct PredictionInput {
@@ -70,6 +73,9 @@ struct PredictionInput {
   int layer_depth = 1;                   ///< parts of a node's name that make its layer
   std::int64_t without_counterpart = 0;  ///< stored in the narrow format, and fp32 has no tensor of that name
   std::vector<Foreseen> checks{};        ///< found without ranges
+  bool may_cancel = false;               ///< a difference may be 0 in the mode, where it is not in fp32, and something divides by it or takes its logarithm
+  std::optional<Followed> followed{};    ///< the step as it was made in the mode, to see what becomes of what leaves its format; none: it was not
+  std::vector<double> rates{};           ///< of the first steps, where the schedule counts those that are skipped, too; empty: it does not
   std::vector<std::string> non_standard{};
 };
 
@@ -126,6 +132,8 @@ struct Prediction {
 
 /// "in [2^5, 2^11]", or "up to 2^11" where nothing bounds it below.
 std::string scale_words(const ScaleWindow& window);
+/// Whether the step has to be made in the mode to know what it comes to: the forward pass makes infinities, or may divide by 0.
+bool is_to_be_followed(const PredictionInput& input, const ModePrediction& mode);
 /// Judges one mode.
 ModePrediction predict(const PredictionInput& input);
 /// What the modes come to beside each other; empty with one alone.

@@ -6,9 +6,7 @@
 
 #include <cmath>
 
-#include "profiler/predict/predict.h"
-#include "reports/analysis/diagnosis/diagnosis.h"
-#include "tests/profiler/support/scratch.h"
+#include "tests/profiler/support/foreseen.h"
 
 namespace ulpscope::profiler {
 namespace {
@@ -16,13 +14,9 @@ namespace {
 using reports::Cause;
 using reports::Foreseen;
 using reports::Gravity;
-using reports::RunDiagnosis;
 using ::testing::HasSubstr;
 
-struct Told {
-  reports::ModePrediction before;
-  RunDiagnosis after;
-
+struct Both : Told {
   const Foreseen* foreseen(const std::string& kind, const std::string& node) const {
     for (const Foreseen& f : before.foreseen)
       if (f.kind == kind && f.node == node) return &f;
@@ -45,22 +39,11 @@ double value(const Foreseen* f, const std::string& key) {
   return NAN;
 }
 
-class ForeseenNorms : public ::testing::Test {
+class ForeseenNorms : public ForeseenGraph {
  protected:
-  Told of(const std::string& mode, const std::string& nodes, const std::string& more = "", const std::string& train = "lr = 0.0, optimizer = \"sgd\", momentum = 0.0") {
-    Settings settings;
-    settings.add_text(fmt::format("model = {{kind = \"graph\", loss = \"loss\"}}\ntrain = {{weight_decay = 0.0, {}{}}}\n"
-                                  "run = {{modes = [\"{}\"]}}\nobserve = {{every = 1}}\n{}\nnode = [\n{}\n]\n",
-                                  train.find("steps") == std::string::npos ? "steps = 2, " : "", train, mode, more, nodes),
-                      "made-up.toml");
-    Told told;
-    for (reports::ModePrediction& m : predict(settings, mode, std::nullopt).modes)
-      if (m.mode == mode) told.before = std::move(m);
-    record_experiment(settings.build(), scratch_("a.ulp"));
-    told.after = reports::diagnose(reports::RunFileReader(scratch_("a.ulp"))).runs.at(0);
-    return told;
+  Both of(const std::string& mode, const std::string& nodes, const std::string& more = "", const std::string& train = "lr = 0.0, optimizer = \"sgd\", momentum = 0.0") {
+    return {ForeseenGraph::of(mode, nodes, (train.find("steps") == std::string::npos ? "steps = 2, " : "") + train, more)};
   }
-  ScratchFolder scratch_;
 };
 
 /// Two channels: of one the elements are +-a, of the other 1 and 2.
@@ -76,14 +59,14 @@ std::string batch_norm(const std::string& a, const std::string& epsilon) {
 
 // 9e38 is beyond fp32, in which batch norm sums whatever the mode: the channel becomes its bias.
 TEST_F(ForeseenNorms, SquaresInsideBatchNorm) {
-  const Told bad = of("bf16", batch_norm("3e19", "1e-5"));
+  const Both bad = of("bf16", batch_norm("3e19", "1e-5"));
   ASSERT_TRUE(bad.both("norm_overflowed", "bn")) << bad.before.verdict << bad.after.verdict;
   const Foreseen* const f = bad.foreseen("norm_overflowed", "bn");
   EXPECT_EQ(f->gravity, Gravity::damage);
   EXPECT_EQ(value(f, "channels"), 1.0);
   EXPECT_NEAR(value(f, "square"), 9e38, 1e33);
   EXPECT_THAT(f->what, HasSubstr("of 1 of 2 channels is infinite in fp32"));
-  const Told good = of("bf16", batch_norm("1e18", "1e-5"));
+  const Both good = of("bf16", batch_norm("1e18", "1e-5"));
   EXPECT_TRUE(good.neither("norm_overflowed", "bn")) << good.before.verdict << good.after.verdict;
 }
 
@@ -97,7 +80,7 @@ std::string small(const std::string& a, const std::string& epsilon) {
 
 // 1e-9 is zero in fp16: a variance of 0, and no epsilon.
 TEST_F(ForeseenNorms, NothingLeftToDivideBy) {
-  const Told bad = of("fp16_pure", small("1e-9", "0.0"));
+  const Both bad = of("fp16_pure", small("1e-9", "0.0"));
   ASSERT_TRUE(bad.both("epsilon_vanished", "bn")) << bad.before.verdict << bad.after.verdict;
   EXPECT_EQ(bad.foreseen("epsilon_vanished", "bn")->gravity, Gravity::fatal);
   EXPECT_TRUE(of("fp16_pure", small("1e-9", "1e-5")).neither("epsilon_vanished", "bn"));
@@ -106,17 +89,17 @@ TEST_F(ForeseenNorms, NothingLeftToDivideBy) {
 
 // The unbiased variance of +-1000, four of them, is 4e6 / 3; a tenth of it, 133333, is the first running variance.
 TEST_F(ForeseenNorms, RunningVariancesInSixteenBits) {
-  const Told over = of("fp16_pure", batch_norm("1000.0", "1e-5"));
+  const Both over = of("fp16_pure", batch_norm("1000.0", "1e-5"));
   const Foreseen* const f = over.foreseen("buffers_poisoned", "rv.ema");
   ASSERT_NE(f, nullptr) << over.before.verdict;
   EXPECT_NEAR(value(f, "greatest_magnitude"), 4e5 / 3, 0.1);
   EXPECT_NE(over.cause("buffers_poisoned", ""), nullptr) << over.after.verdict;
   EXPECT_EQ(over.foreseen("activation_too_large", "rv.ema"), nullptr) << "said once";
-  const Told fits = of("fp16_pure", batch_norm("300.0", "1e-5"));
+  const Both fits = of("fp16_pure", batch_norm("300.0", "1e-5"));
   EXPECT_EQ(fits.foreseen("buffers_poisoned", "rv.ema"), nullptr);
   EXPECT_EQ(fits.cause("buffers_poisoned", ""), nullptr);
   // Of +-1e-4 it is 1.3e-9: zero, and evaluation divides by the root of epsilon, which is smaller still or is not.
-  const Told zero = of("fp16_pure", small("1e-4", "1e-12"));
+  const Both zero = of("fp16_pure", small("1e-4", "1e-12"));
   ASSERT_TRUE(zero.both("activation_below_range", "rv.ema")) << zero.before.verdict << zero.after.verdict;
   EXPECT_THAT(zero.cause("activation_below_range", "rv.ema")->what, HasSubstr("2 of 2 that are not 0"));
   EXPECT_TRUE(of("fp16_pure", small("1e-4", "1e-5")).cause("activation_below_range", "rv.ema") == nullptr);
@@ -139,7 +122,7 @@ TEST_F(ForeseenNorms, ARunningVarianceLeavesTheRangeStepsLater) {
   const auto with = [this](const std::string& mode, int steps, const std::string& more = "") {
     return of(mode, two_of_each("300.0", "1.0"), "", fmt::format("steps = {}, lr = 0.0, optimizer = \"sgd\", momentum = 0.0{}", steps, more));
   };
-  const Told over = with("fp16_pure", 8);
+  const Both over = with("fp16_pure", 8);
   const Foreseen* const f = over.foreseen("buffers_poisoned", "rv.ema");
   ASSERT_NE(f, nullptr) << over.before.verdict;
   EXPECT_EQ(value(f, "applied_step"), 5.0);
@@ -150,7 +133,7 @@ TEST_F(ForeseenNorms, ARunningVarianceLeavesTheRangeStepsLater) {
   const Cause* const found = over.cause("activation_too_large", "rv.ema");
   ASSERT_NE(found, nullptr) << over.after.verdict;
   EXPECT_EQ(found->step, 4) << "the fifth";
-  const Told short_run = with("fp16_pure", 4);
+  const Both short_run = with("fp16_pure", 4);
   EXPECT_EQ(short_run.foreseen("buffers_poisoned", "rv.ema"), nullptr) << "the four steps that are planned do not come to it";
   const Cause* const later = short_run.cause("activation_too_large", "rv.ema");
   ASSERT_NE(later, nullptr) << short_run.after.verdict;
@@ -171,7 +154,7 @@ std::string far_from_zero(const std::string& a, const std::string& b) {
 
 // Near 1000 the numbers of bf16 are 4 apart: 999 and 1001 both become 1000. Those of fp16 are 0.5 apart.
 TEST_F(ForeseenNorms, ValuesThatFallTogetherBesideTheirMean) {
-  const Told bad = of("bf16_pure", far_from_zero("999.0", "1001.0"));
+  const Both bad = of("bf16_pure", far_from_zero("999.0", "1001.0"));
   const Foreseen* const f = bad.foreseen("variance_lost", "bn");
   ASSERT_NE(f, nullptr) << bad.before.verdict;
   EXPECT_EQ(f->gravity, Gravity::damage);
@@ -195,7 +178,7 @@ std::string layer_norm(const std::string& a) {
 // 2 x 200^2 is beyond fp16 in one row of two, though each square fits and the rows' average does; 2 x 150^2 is not.
 TEST_F(ForeseenNorms, OneRowOfALayerNorm) {
   const char* const narrow = "override = [{nodes = \"ln\", accumulate = \"fp16\"}]";
-  const Told bad = of("fp16", layer_norm("200.0"), narrow);
+  const Both bad = of("fp16", layer_norm("200.0"), narrow);
   ASSERT_TRUE(bad.both("norm_overflowed", "ln")) << bad.before.verdict << bad.after.verdict;
   EXPECT_EQ(value(bad.foreseen("norm_overflowed", "ln"), "rows"), 1.0);
   EXPECT_TRUE(of("fp16", layer_norm("150.0"), narrow).neither("norm_overflowed", "ln"));
@@ -210,7 +193,7 @@ TEST_F(ForeseenNorms, AMeanThatIsInfinite) {
                        "{{name = \"ln\", op = \"layer_norm\", inputs = [\"y\", \"g\", \"b\"]}}, {{name = \"loss\", op = \"mean\", inputs = \"ln\"}}", numbers);
   };
   const char* const narrow = "override = [{nodes = \"ln\", accumulate = \"fp16\", order = \"serial\"}]";
-  const Told whole = of("fp16", row("{first = [600.0], rest = 600.0}"), narrow);
+  const Both whole = of("fp16", row("{first = [600.0], rest = 600.0}"), narrow);
   ASSERT_TRUE(whole.both("norm_overflowed", "ln")) << whole.before.verdict << whole.after.verdict;
   EXPECT_EQ(whole.foreseen("norm_overflowed", "ln")->gravity, Gravity::fatal);
   EXPECT_EQ(value(whole.foreseen("norm_overflowed", "ln"), "sum"), 76800.0);
@@ -218,7 +201,7 @@ TEST_F(ForeseenNorms, AMeanThatIsInfinite) {
   EXPECT_TRUE(of("fp16", row("{first = [500.0], rest = 500.0}"), narrow).neither("norm_overflowed", "ln"));
   std::string numbers;
   for (int i = 0; i < 128; ++i) numbers += i < 64 ? "2000.0, " : "-2000.0, ";
-  const Told part = of("fp16", row("[[" + numbers + "]]"), narrow);
+  const Both part = of("fp16", row("[[" + numbers + "]]"), narrow);
   ASSERT_TRUE(part.both("norm_overflowed", "ln")) << part.before.verdict << part.after.verdict;
   EXPECT_THAT(part.foreseen("norm_overflowed", "ln")->what, HasSubstr("in which it is kept, on the way: the whole of it would fit"));
 }
@@ -242,19 +225,19 @@ TEST_F(ForeseenNorms, TheGreatestSquareIsThatOfWhatIsLeftOfTheMean) {
                        op);
   };
   const std::string narrow = "override = [{nodes = \"n\", accumulate = \"lower\"}]";
-  const Told layer = of("fp16", row("{name = \"bias\", op = \"parameter\", shape = [16]}, {name = \"n\", op = \"layer_norm\", inputs = [\"xs\", \"gain\", \"bias\"]},"), narrow);
+  const Both layer = of("fp16", row("{name = \"bias\", op = \"parameter\", shape = [16]}, {name = \"n\", op = \"layer_norm\", inputs = [\"xs\", \"gain\", \"bias\"]},"), narrow);
   const Foreseen* const f = layer.foreseen("norm_overflowed", "n");
   ASSERT_NE(f, nullptr) << layer.before.verdict;
   EXPECT_NEAR(value(f, "square"), 78050.390625, 1e-6);
   EXPECT_EQ(f->facts.front().label, "greatest square, less the mean");
-  const Told rms = of("fp16", row("{name = \"n\", op = \"rms_norm\", inputs = [\"xs\", \"gain\"]},"), narrow);
+  const Both rms = of("fp16", row("{name = \"n\", op = \"rms_norm\", inputs = [\"xs\", \"gain\"]},"), narrow);
   EXPECT_EQ(value(rms.foreseen("norm_overflowed", "n"), "square"), 90000.0) << "which takes no mean away";
 }
 
 // Near 4000 the numbers of fp16 are 2 apart: 3999 and 4001 both become 4000. Of a view there are no numbers but those of what it shows.
 TEST_F(ForeseenNorms, NormsBehindAReshapeAreLookedAt) {
   for (const bool view : {false, true}) {
-    const Told lost = of("fp16_pure", behind(view, "3999.0, 4001.0, 3999.0, 4001.0"));
+    const Both lost = of("fp16_pure", behind(view, "3999.0, 4001.0, 3999.0, 4001.0"));
     const Foreseen* const f = lost.foreseen("variance_lost", "ln");
     ASSERT_NE(f, nullptr) << view << lost.before.verdict;
     EXPECT_EQ(f->gravity, Gravity::damage);
@@ -264,7 +247,7 @@ TEST_F(ForeseenNorms, NormsBehindAReshapeAreLookedAt) {
     EXPECT_EQ(of("fp16_pure", behind(view, "1999.0, 2001.0, 1999.0, 2001.0")).foreseen("variance_lost", "ln"), nullptr) << "exact there";
     // As in OneRowOfALayerNorm, where the numbers that go in come from the batch.
     const char* const narrow = "override = [{nodes = \"ln\", accumulate = \"fp16\"}]";
-    const Told bad = of("fp16", behind(view, "200.0, -200.0, 1.0, 2.0"), narrow);
+    const Both bad = of("fp16", behind(view, "200.0, -200.0, 1.0, 2.0"), narrow);
     ASSERT_TRUE(bad.both("norm_overflowed", "ln")) << view << bad.before.verdict << bad.after.verdict;
     EXPECT_EQ(value(bad.foreseen("norm_overflowed", "ln"), "rows"), 1.0);
     EXPECT_TRUE(of("fp16", behind(view, "150.0, -150.0, 1.0, 2.0"), narrow).neither("norm_overflowed", "ln"));
@@ -281,11 +264,11 @@ TEST_F(ForeseenNorms, SquaresThatBecomeZero) {
                        values, epsilon);
   };
   const char* const narrow = "override = [{nodes = \"rn\", accumulate = \"fp16\"}]";
-  const Told bad = of("fp16", nodes("1e-12"), narrow);
+  const Both bad = of("fp16", nodes("1e-12"), narrow);
   ASSERT_TRUE(bad.both("activation_below_range", "rn")) << bad.before.verdict << bad.after.verdict;
   EXPECT_EQ(value(bad.foreseen("activation_below_range", "rn"), "flushed"), 32.0);
   EXPECT_NEAR(value(bad.foreseen("activation_below_range", "rn"), "missing"), 32e-8 / (32e-8 + 64 * 0x1p-24), 1e-4);
-  const Told fine = of("fp16", nodes("1e-5"), narrow);
+  const Both fine = of("fp16", nodes("1e-5"), narrow);
   EXPECT_EQ(fine.foreseen("activation_below_range", "rn"), nullptr) << fine.before.verdict;
   ASSERT_NE(fine.cause("activation_below_range", "rn"), nullptr);
   EXPECT_EQ(fine.cause("activation_below_range", "rn")->gravity, Gravity::note) << "beside that epsilon it is nothing";
@@ -303,7 +286,7 @@ TEST_F(ForeseenNorms, AnEpsilonInASum) {
   };
   const char* const lower = "override = [{nodes = [\"den\", \"q\"], compute = \"lower\"}]";
   const char* const train = "lr = 0.0, optimizer = \"sgd\", momentum = 0.0, scaler = {init = 16}";
-  const Told bad = of("fp16", nodes("2e-8"), lower, train);
+  const Both bad = of("fp16", nodes("2e-8"), lower, train);
   ASSERT_TRUE(bad.both("epsilon_vanished", "q")) << bad.before.verdict << bad.after.verdict;
   EXPECT_EQ(bad.foreseen("epsilon_vanished", "q")->gravity, Gravity::fatal);
   EXPECT_TRUE(of("fp16", nodes("1e-3"), lower, train).neither("epsilon_vanished", "q"));
@@ -317,7 +300,7 @@ TEST_F(ForeseenNorms, ANormForClippingOfManySquares) {
                        n);
   };
   const char* const train = "lr = 0.1, optimizer = \"sgd\", momentum = 0.0, clip = 2.0, norm_accumulate = \"fp16\"";
-  const Told bad = of("bf16", nodes(5000), "", train);
+  const Both bad = of("bf16", nodes(5000), "", train);
   ASSERT_TRUE(bad.both("clip_overflowed", "global_norm")) << bad.before.verdict << bad.after.verdict;
   EXPECT_THAT(bad.foreseen("clip_overflowed", "global_norm")->what, HasSubstr("5000 squares, each of which fits (the greatest is 16)"));
   EXPECT_TRUE(of("bf16", nodes(3000), "", train).neither("clip_overflowed", "global_norm"));
@@ -328,8 +311,8 @@ TEST_F(ForeseenNorms, AnUpdateThatDoesNotFit) {
   const char* const nodes =
       "{name = \"w\", op = \"parameter\", init = [[1.0, 2.0]]}, {name = \"x\", op = \"input\", values = [[70.0, 1.0]]},\n"
       "{name = \"y\", op = \"mul\", inputs = [\"w\", \"x\"]}, {name = \"loss\", op = \"sum\", inputs = \"y\"}";
-  const auto train = [](const char* rate) { return fmt::format("lr = {}, schedule = \"constant\", optimizer = \"sgd\", momentum = 0.0, clip = 0.0", rate); };
-  const Told bad = of("fp16_pure", nodes, "", train("1000.0"));
+  const auto train = [](const char* rate) { return fmt::format("lr = {}, optimizer = \"sgd\", momentum = 0.0, clip = 0.0", rate); };
+  const Both bad = of("fp16_pure", nodes, "", train("1000.0"));
   ASSERT_TRUE(bad.both("update_overflowed", "w.update")) << bad.before.verdict << bad.after.verdict;
   EXPECT_EQ(value(bad.foreseen("update_overflowed", "w.update"), "greatest_weight"), 69999.0);
   EXPECT_TRUE(of("fp16_pure", nodes, "", train("100.0")).neither("update_overflowed", "w.update"));

@@ -166,5 +166,49 @@ TEST(PredictionAdvice, Fp16IsFinerWhereBothRangesSuffice) {
   EXPECT_EQ(advice({half}), "");
 }
 
+StoredRange too_large(const std::string& tensor) {
+  StoredRange r = gradients(tensor, 10, 17);
+  r.backward = false;
+  return r;
+}
+
+TEST(PredictionFollowed, WhatBecomesOfAnInfinityDecides) {
+  PredictionInput input = fp16({too_large("swallowed"), too_large("masked"), too_large("fits"), too_large("other")});
+  EXPECT_TRUE(is_to_be_followed(input, predict(input)));
+  EXPECT_EQ(predict(input).forecast, Forecast::overflow);
+  input.followed = Followed{};
+  input.followed->tensors["swallowed"] = {.gravity = Gravity::contained, .what = "; t makes the same of it"};
+  input.followed->tensors["masked"] = {.gravity = Gravity::note, .masked = true};
+  input.followed->tensors["other"] = {.gravity = Gravity::damage};
+  const ModePrediction p = predict(input);
+  EXPECT_EQ(p.forecast, Forecast::damage) << p.verdict;
+  ASSERT_EQ(p.foreseen.size(), 3u) << "of masks nothing is said";
+  EXPECT_EQ(p.foreseen[0].tensor, "other");
+  EXPECT_EQ(p.foreseen[1].tensor, "swallowed");
+  EXPECT_THAT(p.foreseen[1].what, HasSubstr("; t makes the same of it"));
+  EXPECT_EQ(p.foreseen[2].tensor, "fits");
+  EXPECT_FALSE(p.foreseen[2].overflow);
+  EXPECT_THAT(p.foreseen[2].what, HasSubstr("in the same step made in fp16 it is finite"));
+}
+
+TEST(PredictionFollowed, AFaultThatNoRangeShowsIsTold) {
+  PredictionInput input = fp16({});
+  EXPECT_FALSE(is_to_be_followed(input, predict(input)));
+  input.may_cancel = true;
+  EXPECT_TRUE(is_to_be_followed(input, predict(input)));
+  input.followed = Followed{};
+  EXPECT_EQ(predict(input).forecast, Forecast::safe);
+  Cause cause;
+  cause.kind = Kind::zero_divisor;
+  cause.node = cause.tensor = "l";
+  cause.what = "l divides by zero";
+  input.followed->faults.push_back({cause, 4});
+  const ModePrediction p = predict(input);
+  ASSERT_EQ(p.foreseen.size(), 1u);
+  EXPECT_EQ(p.foreseen[0].kind, "zero_divisor");
+  EXPECT_EQ(p.foreseen[0].order, 4);
+  EXPECT_THAT(p.verdict, HasSubstr("at l: the same step was made in fp16: l divides by zero"));
+}
+
 }  // namespace
 }  // namespace ulpscope::reports

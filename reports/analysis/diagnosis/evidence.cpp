@@ -142,12 +142,21 @@ Evidence::Evidence(const RunFileReader& reader, const RunRecord& run, std::int64
     if (row.observation == "shadow") see_shadow(row);
   for (const CompletenessRecord& row : reader.completeness())
     if ((row.kind == "dropped" || row.kind == "lost") && row.subject == "tensor_stats") lost_statistics_ += row.count.value_or(1);
+  look_at(rows);
+}
+
+Evidence::Evidence(const RunRecord& run, PlanView plan, const StepRecord& step, const std::vector<TensorStatsRecord>& rows)
+    : run_(run), plan_(std::move(plan)), steps_{step} {
+  look_at(rows);
+}
+
+void Evidence::look_at(const std::vector<TensorStatsRecord>& rows) {
   observed_ = gather(rows);
   for (ObservedStep& step : observed_) {
     fill_views(plan_, step.all);
     for (auto& stats : step.by_micro_batch) fill_views(plan_, stats);
   }
-  const nlohmann::json attributes = nlohmann::json::parse(run.attributes_json, nullptr, false);
+  const nlohmann::json attributes = nlohmann::json::parse(run_.attributes_json, nullptr, false);
   if (attributes.is_object() && attributes.contains("train")) train_ = attributes["train"];
 }
 

@@ -55,6 +55,8 @@ class Evidence {
  public:
   /// most_rows: about so many rows of statistics are read at most (steps_to_read.h); 0: all.
   Evidence(const RunFileReader& reader, const RunRecord& run, std::int64_t most_rows = 0);
+  /// Of one step that was not recorded; rows: its statistics.
+  Evidence(const RunRecord& run, PlanView plan, const StepRecord& step, const std::vector<TensorStatsRecord>& rows);
 
   const RunRecord& run() const { return run_; }
   const PlanView& plan() const { return plan_; }
@@ -93,6 +95,7 @@ class Evidence {
 
  private:
   void see_shadow(const TensorStatsRecord& row);
+  void look_at(const std::vector<TensorStatsRecord>& rows);
   const nlohmann::json* find_setting(const std::string& key) const;
   RunRecord run_;
   PlanView plan_;

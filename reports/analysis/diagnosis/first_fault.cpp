@@ -233,6 +233,7 @@ Chain follow(const Evidence& evidence, const ObservedStep& step, const Root& roo
       step.stat(*plan.loss()) == nullptr)
     chain.loss = false;
   if (record != nullptr && record->finite) chain.gradient = false;
+  chain.passed = std::move(seen);
   std::vector<TensorId> way;
   for (TensorId id = end.value_or(last);;) {
     way.push_back(id);

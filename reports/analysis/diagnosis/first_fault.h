@@ -2,6 +2,7 @@
 // when they are rounded, sums that overflow inside an operation, and what is not finite before the first operation.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,7 @@ struct Chain {
   std::int64_t zeroed = 0;  ///< of its results
   /// Forward operations that read what is not finite and make finite numbers of it: a share of 0, a bound, a saturated 1.
   std::vector<const PlanNode*> swallowed_in{};
+  std::set<TensorId> passed{};          ///< not finite by it, as far as was observed
   const PlanNode* unseen_in = nullptr;  ///< a forward operation on the way to the loss whose result was not observed
   // Where it reaches neither loss nor gradient nor weight (swallowed.h):
   Fate fate = Fate::same;

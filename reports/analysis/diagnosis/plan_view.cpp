@@ -35,8 +35,10 @@ json attributes_of(const NodeRecord& node) {
 
 }  // namespace
 
-PlanView::PlanView(const RunFileReader& reader, PlanId plan) {
-  for (NodeRecord& record : reader.nodes(plan)) {
+PlanView::PlanView(const RunFileReader& reader, PlanId plan) : PlanView(reader.nodes(plan), reader.tensors(plan), reader.edges(plan)) {}
+
+PlanView::PlanView(std::vector<NodeRecord> nodes, std::vector<TensorRecord> tensors, const std::vector<EdgeRecord>& edges) {
+  for (NodeRecord& record : nodes) {
     PlanNode node;
     node.attributes = attributes_of(record);
     node.inputs.resize(record.inputs.size());
@@ -48,7 +50,7 @@ PlanView::PlanView(const RunFileReader& reader, PlanId plan) {
                    [](const PlanNode& a, const PlanNode& b) { return a.record.position < b.record.position; });
   std::map<NodeId, std::size_t> index;
   for (std::size_t i = 0; i < nodes_.size(); ++i) index[nodes_[i].record.id] = i;
-  for (TensorRecord& record : reader.tensors(plan)) {
+  for (TensorRecord& record : tensors) {
     const TensorId id = record.id;
     if (record.node && index.contains(*record.node)) {
       PlanNode& node = nodes_[index[*record.node]];
@@ -64,7 +66,7 @@ PlanView::PlanView(const RunFileReader& reader, PlanId plan) {
     names_[record.name] = id;
     tensors_[id] = std::move(record);
   }
-  for (const EdgeRecord& edge : reader.edges(plan)) {
+  for (const EdgeRecord& edge : edges) {
     if (!edge.tensor || !index.contains(edge.to)) continue;
     PlanNode& node = nodes_[index[edge.to]];
     const auto input = static_cast<std::size_t>(edge.to_input);

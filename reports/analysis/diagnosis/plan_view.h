@@ -25,6 +25,7 @@ class PlanView {
  public:
   PlanView() = default;
   PlanView(const RunFileReader& reader, PlanId plan);
+  PlanView(std::vector<NodeRecord> nodes, std::vector<TensorRecord> tensors, const std::vector<EdgeRecord>& edges);
 
   bool empty() const { return nodes_.empty(); }
   /// In execution order.
