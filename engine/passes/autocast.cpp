@@ -53,20 +53,27 @@ class Autocast {
   /// Pure modes keep everything in 16 bits, first values rounded once.
   static Format kept_in(const Mode& mode, Format format) { return mode.pure && eligible(format) ? mode.lower : format; }
 
+  /// What a value without a producer is used in. A pure mode's weights and buffers that fp32 evaluates are widened.
+  Format used_in(Format format) const {
+    const bool widens = !options_.mode.pure && options_.kept_by && options_.kept_by->pure && is_16bit(format);
+    return widens ? Format::fp32 : kept_in(options_.mode, format);
+  }
+
   /// A batch comes as the dataset makes it, and weights of another mode as that keeps them; pure modes round them once, before
   /// their first use.
   ValueId arrived(ValueId value) {
     const Value& v = to_.value(value);
-    if (v.producer || kept_in(options_.mode, v.format) == v.format) return value;
+    const Format used = used_in(v.format);
+    if (v.producer || used == v.format) return value;
     const auto [place, first] = arrived_.try_emplace(value);
     if (first) {
       Node cast;
       cast.op = &operators().find("cast");
-      cast.name = to_.free_name(fmt::format("{}.{}", v.name, name(options_.mode.lower)));
+      cast.name = to_.free_name(fmt::format("{}.{}", v.name, name(used)));
       cast.inputs = {value};
-      cast.attributes.set("to", std::string(name(options_.mode.lower)));
+      cast.attributes.set("to", std::string(name(used)));
       cast.why = v.role == Role::input ? fmt::format("{}: the batch is rounded on arrival", options_.mode.name)
-                                       : fmt::format("everything in {}: rounded from {}", name(options_.mode.lower), name(v.format));
+                                       : fmt::format("everything in {}: {} from {}", name(used), options_.mode.pure ? "rounded" : "widened", name(v.format));
       place->second = to_.node(to_.add_node(std::move(cast))).outputs.front();
     }
     return place->second;

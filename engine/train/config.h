@@ -60,7 +60,7 @@ struct TrainConfig {
   std::int64_t evaluate_every = 0;                     ///< 0: only at the end
   std::int64_t evaluation_batches = 8;
   /// fp16, bf16: evaluation rounds weights, buffers and batch to it and computes as the pure mode does; fp32: as that mode does, on weights as
-  /// they are kept; none: in the run's mode.
+  /// the run keeps them; none: in the run's mode.
   std::optional<Format> evaluation_format = std::nullopt;
 };
 

@@ -122,6 +122,26 @@ TEST_F(VarianceLost, RowsFarFromEachOther) {
   }
 }
 
+// Near 1000 the numbers of bf16 are 4 apart: of one channel nothing is left, the other is exact. Without fp32 beside it nobody could say.
+TEST_F(VarianceLost, OneChannelOfABatchNorm) {
+  const auto of_channels = [&](const char* modes, const char* channel) {
+    return all(modes, "steps = 1, lr = 0.0",
+               fmt::format("{{name = \"x\", op = \"input\", values = [[[{0}], [1.0, -1.0]], [[{0}], [-1.0, 1.0]]]}}, {{name = \"c\", op = \"parameter\", shape = [1]}}, {{name = \"h\", op = \"add\", inputs = [\"x\", \"c\"]}},\n"
+                           "{{name = \"g\", op = \"parameter\", shape = [2], init = 1.0}}, {{name = \"b\", op = \"parameter\", shape = [2], init = 0.5}},\n"
+                           "{{name = \"bn\", op = \"batch_norm\", inputs = [\"h\", \"g\", \"b\"]}}, {{name = \"y\", op = \"gelu\", inputs = \"bn\"}}, {{name = \"loss\", op = \"mean\", inputs = \"y\"}}",
+                           channel),
+               "observe = {every = 1}")
+        .back();
+  };
+  const RunDiagnosis d = of_channels("\"fp32\", \"bf16_pure\"", "999.0, 1001.0");
+  const Cause* const c = find(d, Kind::variance_lost, "bn");
+  ASSERT_NE(c, nullptr) << d.verdict;
+  EXPECT_THAT(c->what, AllOf(HasSubstr("in at least 1 of 2 channels all values fall together"), HasSubstr("its channels differ by more among each other than within")));
+  EXPECT_NEAR(value(*c, "root"), (1.0 / std::sqrt(1e-5) + 1.0) / 2.0, 0.1);
+  EXPECT_EQ(find(of_channels("\"bf16_pure\"", "999.0, 1001.0"), Kind::variance_lost, "bn"), nullptr) << "it is not known";
+  EXPECT_EQ(find(of_channels("\"fp32\", \"bf16_pure\"", "992.0, 1008.0"), Kind::variance_lost, "bn"), nullptr) << "exact there";
+}
+
 // x less its own mean, in parts: what is left of +-0.1 are zeros.
 TEST_F(VarianceLost, OfANormThatIsComposed) {
   const auto of_parts = [&](double size, const char* mode) {
@@ -175,6 +195,8 @@ TEST_F(HeldOut, LargerThanTheTrainingData) {
   EXPECT_EQ(of("\"fp16\"", 300.0).at(0).outcome, Outcome::healthy);
   EXPECT_EQ(of("\"bf16\"", 400.0).at(0).outcome, Outcome::healthy);
   EXPECT_EQ(of("\"fp16\"", 400.0, ", evaluation_format = \"fp32\"").at(0).outcome, Outcome::healthy) << "what the remedy says";
+  EXPECT_NE(find(of("\"fp16_pure\"", 400.0).at(0), Kind::held_out_not_finite, ""), nullptr);
+  EXPECT_EQ(find(of("\"fp16_pure\"", 400.0, ", evaluation_format = \"fp32\"").at(0), Kind::held_out_not_finite, ""), nullptr) << "weights are widened";
 }
 
 TEST_F(HeldOut, InMostOfTheEvaluations) {

@@ -67,10 +67,10 @@ struct Read {
   const Stat* stat = nullptr;
   double gain = 1.0;        ///< of the norm's input, by that tensor
   double noise = 0.0;       ///< of all roundings, RMS, in units of the norm's input
-  double deviation = 0.0;   ///< of all elements, before they were rounded, in those units
+  double deviation = 0.0;   ///< of all elements, before they were rounded, the most on the way, in those units
 
   double mean() const { return *stat->mean; }
-  double own_deviation() const { return deviation / gain; }
+  double own_deviation() const { return deviation_of(*stat); }
   double own_noise() const { return noise / gain; }
   double rms() const { return *stat->rms * gain; }
 };
@@ -103,7 +103,9 @@ std::optional<Read> read_by(const Evidence& e, const ObservedStep& step, const P
     if (!known(stat) || !(gain > 0.0) || !std::isfinite(gain)) break;
     read.deviation = std::max(read.deviation, gain * deviation_of(*stat));
     const PlanNode* made_by = e.plan().producer(tensor);
-    const double noise = is_16bit(e.plan().format(tensor)) && made_by != nullptr && !is_view(*made_by) ? gain * stat->rounding_rms.value_or(0.0) : 0.0;
+    // What is one number throughout is moved as a whole.
+    const bool rounded = is_16bit(e.plan().format(tensor)) && made_by != nullptr && !is_view(*made_by) && deviation_of(*stat) >= least_deviation * *stat->rms;
+    const double noise = rounded ? gain * stat->rounding_rms.value_or(0.0) : 0.0;
     squares += noise * noise;
     if (noise > most) {
       most = noise;
