@@ -1,5 +1,8 @@
 #include "profiler/mend/ground.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -83,17 +86,36 @@ std::vector<const reports::Cause*> Ground::causes() const {
   return list;
 }
 
+namespace {
+
+/// What an override of the experiment asks of the node, in fp32: it wins over train.keep_fp32.
+engine::Override back_to_fp32(const Experiment& experiment, const std::string& node) {
+  engine::Override back;
+  back.nodes = node;
+  const engine::OverrideFormat fp32{false, Format::fp32};
+  if (engine::find_override(experiment.train.overrides, node, &engine::Override::compute) != nullptr) back.compute = fp32;
+  if (engine::find_override(experiment.train.overrides, node, &engine::Override::output) != nullptr) back.output = fp32;
+  return back;
+}
+
+}  // namespace
+
 void keep_in_fp32(Experiment& experiment, const std::vector<std::string>& nodes) {
-  engine::TrainConfig& train = experiment.train;
   for (const std::string& node : nodes) {
-    train.keep_fp32.push_back(node);
-    engine::Override back;
-    back.nodes = node;
-    const engine::OverrideFormat fp32{false, Format::fp32};
-    if (engine::find_override(train.overrides, node, &engine::Override::compute) != nullptr) back.compute = fp32;
-    if (engine::find_override(train.overrides, node, &engine::Override::output) != nullptr) back.output = fp32;
-    if (back.compute || back.output) train.overrides.push_back(back);
+    experiment.train.keep_fp32.push_back(node);
+    const engine::Override back = back_to_fp32(experiment, node);
+    if (back.compute || back.output) experiment.train.overrides.push_back(back);
   }
+}
+
+std::string keep_in_fp32_keys(const Experiment& experiment, const std::vector<std::string>& nodes) {
+  std::string keys = fmt::format("train.keep_fp32={}", fmt::join(nodes, ",")), tables;
+  for (const std::string& node : nodes) {
+    const engine::Override back = back_to_fp32(experiment, node);
+    if (back.compute || back.output)
+      tables += fmt::format("{}{{nodes = \"{}\"{}{}}}", tables.empty() ? "" : ", ", node, back.compute ? ", compute = \"fp32\"" : "", back.output ? ", output = \"fp32\"" : "");
+  }
+  return tables.empty() ? keys : fmt::format("{}, and behind the file's own overrides: override = [{}]", keys, tables);
 }
 
 }  // namespace ulpscope::profiler

@@ -59,5 +59,7 @@ const reports::Fact* find_fact(const reports::Cause& cause, std::string_view key
 
 /// Adds the nodes to train.keep_fp32; overrides of their formats, which would win, are answered by others.
 void keep_in_fp32(Experiment& experiment, const std::vector<std::string>& nodes);
+/// The keys that do so.
+std::string keep_in_fp32_keys(const Experiment& experiment, const std::vector<std::string>& nodes);
 
 }  // namespace ulpscope::profiler

@@ -297,7 +297,7 @@ Tried Session::try_keeping(const Ground& ground) {
   record.change = kept.nodes.empty() ? "keep nodes in fp32: none needs to be" : fmt::format("keep {} in fp32", fmt::join(kept.nodes, ", "));
   record.status = kept.status;
   if (!kept.nodes.empty())
-    record.settings_json = json_text({{"ulpscope", fmt::format("train.keep_fp32={}", fmt::join(kept.nodes, ","))},
+    record.settings_json = json_text({{"ulpscope", keep_in_fp32_keys(experiment_, kept.nodes)},
                                       {"frameworks", "PyTorch: with torch.autocast(\"cuda\", enabled=False): around them, inputs .float()"}});
   json detail{{"cost", keep_cost}, {"targets", words_of(kept.targets)}, {"baseline", baseline_words()}, {"faults", words_of(faults())}, {"why", kept.why},
               {"runs", kept.runs}, {"nodes", kept.nodes}};
@@ -313,7 +313,7 @@ Tried Session::try_keeping(const Ground& ground) {
   }
   record.detail_json = json_text(detail);
   tried.remains = kept.judgement.remains;
-  tried.candidate = {.kind = record.kind, .change = record.change, .cost = keep_cost, .ulpscope = fmt::format("train.keep_fp32={}", fmt::join(kept.nodes, ",")), .targets = kept.targets};
+  tried.candidate = {.kind = record.kind, .change = record.change, .cost = keep_cost, .ulpscope = keep_in_fp32_keys(experiment_, kept.nodes), .targets = kept.targets};
   tried.candidate.apply = [nodes = kept.nodes](Experiment& e) { keep_in_fp32(e, nodes); };
   return tried;
 }

@@ -95,6 +95,7 @@ json run_json(const RunDiagnosis& r) {
           {"observed_steps", r.observed},
           {"not_materialised", optional(r.not_materialised)},
           {"not_observed", optional(r.not_observed)},
+          {"lost_statistics", r.lost_statistics},
           {"non_standard", r.run.non_standard},
           {"sums", sums_remark(r.run).empty() ? json(nullptr) : json(sums_remark(r.run))},
           {"causes", std::move(causes)},

@@ -128,6 +128,50 @@ TEST_F(WatchTest, WhatGrewAtTheStartAloneIsNot) {
   EXPECT_NEAR(*slow->growth, 0.03, 1e-9);
 }
 
+/// What nobody reads is wrong in silence for nobody; a running average is read by evaluation.
+TEST_F(DiagnosisFirstTest, DamageThatReachesNothingIsContained) {
+  for (const std::string reader : {"", "loss", "ema"}) {
+    ForgedRun run("fp16");
+    run.source("x", TensorRole::input, "fp32");
+    run.source("average", TensorRole::buffer, "fp32", {});
+    run.node("sum", "s", {"x"}, "fp16", Phase::forward, {}, R"({"accumulate": "fp16", "order": "serial"})");
+    run.inner_sum();
+    if (reader == "ema") run.node("ema", "average.new", {"average", "s"}, "fp32", Phase::forward, {}, R"({"momentum": 0.1})", TensorRole::buffer);
+    if (reader == "loss") run.node("add", "loss", {"s", "s"}, "fp32", Phase::forward, {});
+    else run.node("mean", "loss", {"x"}, "fp32", Phase::forward, {});
+    run.node("expand", "loss.dx", {"loss"}, "fp32", Phase::backward);
+    run.step(1.0, false, 64.0);
+    run.observe(0, {{"x", {.elements = 3000, .mean = 1.0, .rms = 1.0}},
+                    {"s", {.elements = 1, .greatest = 2048.0, .mean = 2048.0, .rms = 2048.0}},
+                    {"s.sum", {.elements = 2999, .greatest = 2048.0, .lost = 952}}});
+    const RunDiagnosis d = of(run);
+    ASSERT_FALSE(d.causes.empty()) << reader;
+    EXPECT_EQ(d.causes.at(0).kind, Kind::sum_stuck) << d.causes[0].what;
+    EXPECT_EQ(d.causes[0].gravity, reader.empty() ? Gravity::contained : Gravity::damage) << reader;
+    EXPECT_EQ(d.outcome, reader.empty() ? Outcome::harmless : Outcome::damaged) << reader << d.verdict;
+  }
+}
+
+/// scores - mask: the mask is what pulls down, though it is positive.
+TEST_F(DiagnosisFirstTest, AMaskThatIsSubtracted) {
+  ForgedRun run("fp16");
+  run.source("scores", TensorRole::input, "fp16", {4, 2});
+  run.source("mask", TensorRole::input, "fp16", {4, 2});
+  run.node("sub", "masked", {"scores", "mask"}, "fp16", Phase::forward, {4, 2});
+  run.node("softmax", "p", {"masked"}, "fp16", Phase::forward, {4, 2});
+  run.node("sum", "loss", {"p"}, "fp32", Phase::forward, {});
+  run.node("expand", "loss.dx", {"loss"}, "fp32", Phase::backward, {4, 2});
+  run.step(nan_number, true, 64.0);
+  run.observe(0, {{"scores", {.elements = 8, .greatest = 16.0, .mean = -16.0}},
+                  {"mask", {.elements = 8, .greatest = 65504.0, .mean = 32752.0}},
+                  {"masked", {.elements = 8, .greatest = 65520.0, .mean = -32000.0, .overflowed = 2}},
+                  {"p", {.elements = 8, .nan = 2}},
+                  {"loss", {.elements = 1, .nan = 1}}});
+  const RunDiagnosis d = of(run);
+  EXPECT_EQ(d.causes.at(0).kind, Kind::mask_sum) << d.causes[0].what;
+  EXPECT_NE(d.causes[0].what.find("a mask of -65504 and a score add up to -65520"), std::string::npos) << d.causes[0].what;
+}
+
 /// sgd moves a weight of 1 by 1e-3 times what is flushed (2.98e-8 / 64 at most): half an ulp of it is 3e-8. A weight of 1e-6 has its ulp at 1e-13.
 TEST_F(DiagnosisFirstTest, GradientsThatWouldMoveNothingAreNotMissed) {
   for (const double weight : {1.0, 1e-6}) {

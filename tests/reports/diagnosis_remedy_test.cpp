@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "reports/analysis/diagnosis/remedy.h"
 #include "reports/analysis/diagnosis/remedy_trials.h"
 #include "tests/reports/forged_run.h"
@@ -40,6 +42,54 @@ TEST_F(DiagnosisRemedyTest, WhatWasNotTriedSaysWhy) {
   EXPECT_EQ(status("data", {record("bf16", MendStatus::refuted, "")}, true), cannot_be_tried);
   EXPECT_TRUE(mend_tries("keep_fp32"));
   for (const char* kind : {"", "data", "restart", "reset_buffers", "device", "observe", "cast_cache"}) EXPECT_FALSE(mend_tries(kind)) << kind;
+}
+
+/// z (linear) reads sq, which is kept in fp32, through a cast of its own that overflows: kept in fp32 z needs no cast, and sq is in fp32 already.
+TEST_F(DiagnosisRemedyTest, TheReaderOfACastIsKeptInFp32NotWhatMadeTheNumber) {
+  for (const bool asked : {false, true}) {
+    ForgedRun run("fp16");
+    run.source("x", TensorRole::input, "fp32");
+    run.source("w", TensorRole::master_weight, "fp32");
+    run.node("mul", "sq", {"x", "x"}, "fp32");
+    run.node("cast", "z.in0.fp16", {"sq"}, "fp16");
+    run.node("linear", "z", {"z.in0.fp16", "w"}, "fp16");
+    if (asked) run.nodes.back().format_reason = "override: computes in fp16 by 'z*'; override: result in fp16 by 'z'";
+    run.node("mean", "loss", {"z"}, "fp32", Phase::forward, {});
+    run.node("expand", "loss.dx", {"loss"}, "fp32", Phase::backward);
+    for (int i = 0; i < 3; ++i) run.step(nan_number, true, 64.0);
+    run.observe(0, {{"sq", {.greatest = 9e4}}, {"z.in0.fp16", {.greatest = 9e4, .overflowed = 1}}, {"z", {.positive_infinite = 4}}, {"loss", {.elements = 1, .positive_infinite = 1}}});
+    const RunDiagnosis d = diagnose(forge(in("a.ulp"), {&run})).runs.at(0);
+    ASSERT_EQ(d.causes.at(0).node, "z.in0.fp16") << d.verdict;
+    const auto kept = std::find_if(d.causes[0].remedies.begin(), d.causes[0].remedies.end(), [](const Remedy& r) { return r.mend == "keep_fp32"; });
+    ASSERT_NE(kept, d.causes[0].remedies.end());
+    EXPECT_EQ(kept->ulpscope, asked ? "override = [{nodes = \"z\", compute = \"fp32\", output = \"fp32\"}]" : "train.keep_fp32=z");
+    EXPECT_EQ(kept->change.find("the last that names a node wins") != std::string::npos, asked) << kept->change;
+  }
+}
+
+/// An accumulator's format is a setting: bf16 instead of fp16 would leave it as it is. Its infinity has swallowed nothing.
+TEST_F(DiagnosisRemedyTest, AnAccumulatorThatOverflowsIsKeptInFp32) {
+  ForgedRun run("fp32");
+  run.source("w", TensorRole::master_weight, "fp32", {});
+  run.source("g", TensorRole::gradient, "fp32", {});
+  run.source("sum", TensorRole::gradient, "fp16", {});
+  run.node("mul", "loss", {"w", "w"}, "fp32", Phase::forward, {});
+  run.node("expand", "loss.dx", {"loss"}, "fp32", Phase::backward, {});
+  run.node("accumulate", "w.accumulate", {"loss.dx", "sum"}, "fp16", Phase::backward, {}, "", TensorRole::gradient);
+  run.node("unscale_check", "unscale_check", {"w.accumulate"}, "fp32", Phase::update, {}, "", TensorRole::gradient);
+  run.run.micro_batches = 3;
+  for (int i = 0; i < 3; ++i) run.step(1.0, true);
+  for (int m = 0; m < 3; ++m)
+    run.observe(0, {{"loss.dx", {.elements = 1, .greatest = 3e4, .mean = 3e4}},
+                    {"w.accumulate", {.elements = 1, .greatest = 3e4 * (m + 1), .mean = m < 2 ? 3e4 * (m + 1) : inf_number, .overflowed = m == 2 ? 1 : 0}},
+                    {"unscale_check", {.elements = 1, .positive_infinite = m == 2 ? 1 : 0}}},
+                "sampled", m);
+  const RunDiagnosis d = diagnose(forge(in("a.ulp"), {&run})).runs.at(0);
+  ASSERT_FALSE(d.causes.empty()) << d.verdict;
+  EXPECT_EQ(d.causes.at(0).operation, "accumulate");
+  ASSERT_EQ(d.causes[0].remedies.size(), 1u);
+  EXPECT_EQ(d.causes[0].remedies[0].ulpscope, "train.accumulator_format=fp32");
+  for (const Cause& cause : d.causes) EXPECT_NE(cause.kind, Kind::sum_stuck) << cause.what;
 }
 
 TEST(RemedyTrials, StandForTheNumberAndTheCauseTheyWereMadeFor) {

@@ -86,6 +86,7 @@ TEST_F(DiagnosisStepsTest, WhatWasLostWhileTheFileWasWrittenIsNotCalledHealthy) 
     writer.close();
   }
   const RunDiagnosis found = diagnose(file).runs.at(0);
+  EXPECT_EQ(found.lost_statistics, 753);
   EXPECT_TRUE(found.verdict.starts_with("unknown in part: 753 rows of tensors were lost while the file was written. What is there says ")) << found.verdict;
   EXPECT_TRUE(std::any_of(found.notes.begin(), found.notes.end(), [](const std::string& n) { return n.starts_with("753 rows of tensors were lost"); }));
 }

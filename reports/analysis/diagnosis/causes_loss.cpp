@@ -27,8 +27,10 @@ bool something_goes_in(const Evidence& e, const ObservedStep& step, const PlanNo
   return something;
 }
 
-/// Whether a product with zeros made them: then they come from where the zeros come from.
+/// Whether a product with zeros, or a division of them, made them: then they come from where the zeros come from.
 bool multiplied_by_zero(const ObservedStep& step, const PlanNode& node) {
+  const bool divides = node.record.operation == "div" || node.record.operation == "expand";
+  if (divides) return !node.inputs.empty() && node.inputs.front() && all_zero(step.stat(*node.inputs.front()));
   if (!is_product(node) && node.record.operation != "mul") return false;
   return std::any_of(node.inputs.begin(), node.inputs.end(),
                      [&](const auto& input) { return input && all_zero(step.stat(*input)); });

@@ -197,9 +197,13 @@ Known mask_cause(const Suspect& s, Cause& cause) {
   }
   if (op != "add" && op != "sub") return Known::no;
   const double edge = info(s.output_format()).max_finite / near_edge;
+  const auto pulls_down = [&](std::size_t i) {   // a mask that is subtracted is positive
+    const Stat* stat = s.input(i);
+    return op == "sub" && i == 1 ? stat != nullptr && ((stat->mean && *stat->mean > 0.0) || stat->positive_infinite > 0) : negative(stat);
+  };
   std::optional<std::size_t> mask;
   for (std::size_t i = 0; i < 2; ++i) {
-    if (s.input(i) == nullptr || stored(s, i) < edge || !negative(s.input(i))) continue;
+    if (s.input(i) == nullptr || stored(s, i) < edge || !pulls_down(i)) continue;
     if (!mask || stored(s, i) > stored(s, *mask)) mask = i;
   }
   if (!mask) return Known::no;
@@ -207,7 +211,7 @@ Known mask_cause(const Suspect& s, Cause& cause) {
   const double least = -stored(s, *mask);
   if (rows.known && rows.without_score == 0) return Known::contained;
   cause.kind = Kind::mask_sum;
-  const bool two = other != nullptr && stored(s, 1 - *mask) >= edge && negative(other);
+  const bool two = other != nullptr && stored(s, 1 - *mask) >= edge && pulls_down(1 - *mask);
   if (two)
     cause.what = fmt::format("two masks are added: {} + {} leaves {} and becomes -inf in {}", amount(least),
                              amount(-stored(s, 1 - *mask)), name(s.output_format()), s.node().record.name);

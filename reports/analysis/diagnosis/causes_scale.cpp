@@ -42,7 +42,8 @@ Known scale_cause(const Suspect& s, Cause& cause) {
   }
   if (s.root.stat->nan > 0) return Known::no;
   cause.kind = Kind::gradient_too_large_for_scale;
-  const double read = loss != nullptr ? loss->greatest : NAN;
+  // As it is read, after its own rounding.
+  const double read = loss == nullptr ? NAN : loss->overflowed > 0 ? loss->greatest : rounded_to(loss->greatest, s.evidence.plan().format(*s.node().inputs.front()));
   const std::string held = std::isfinite(read) ? ": " + held_against_limit(read * scale, s.output_format()) : "";
   if (s.node().record.phase == Phase::backward) {
     // The derivative of the loss by itself is 1, so that the scale alone is what has to fit.

@@ -201,7 +201,7 @@ std::optional<Accumulated> accumulated(const ObservedStep& step, const PlanNode&
     const auto added = rows.find(*node.inputs.front());
     if (found == rows.end() || added == rows.end()) return std::nullopt;
     const Stat &sum = found->second, &addend = added->second;
-    if (!sum.mean || !addend.mean || addend.bad() > 0) return std::nullopt;
+    if (!sum.mean || !addend.mean || addend.bad() > 0 || sum.bad() > 0) return std::nullopt;
     const std::int64_t something = addend.elements - addend.stored_zero();
     std::int64_t lost = sum.lost;
     // Files without these counts: before it is rounded the sum holds the addend; the same sum again means that rounding took it away.

@@ -282,6 +282,7 @@ RunDiagnosis diagnose_run(const Evidence& e, const std::vector<MendRecord>& mend
   for (Cause& cause : run.causes) {
     const PlanNode* node = e.plan().node(cause.node);
     cause.feeds_loss = node == nullptr || e.plan().feeds_loss(*node);
+    if (cause.gravity == Gravity::damage && node != nullptr && reaches_nothing(e.plan(), *node)) cause.gravity = Gravity::contained;
   }
   sort_causes(run.causes);
   for (Cause& cause : run.causes) add_remedies(e, mends, cause);
@@ -294,6 +295,7 @@ RunDiagnosis diagnose_run(const Evidence& e, const std::vector<MendRecord>& mend
   if (std::string unseen = unseen_sums(e); !unseen.empty()) run.notes.push_back(std::move(unseen));
   for (const Remedy& trial : other_trials(e, mends, run.causes))
     run.notes.push_back(fmt::format("tried: {}: {}", trial.change, trial.status));
+  run.lost_statistics = e.lost_statistics();
   if (e.lost_statistics() > 0)
     run.notes.push_back(fmt::format("{} of tensors {} lost while the file was written, of all its runs together: what they held is not known (ulpscope info says why)",
                                     counted(e.lost_statistics(), "row"), e.lost_statistics() == 1 ? "was" : "were"));

@@ -99,6 +99,7 @@ struct RunDiagnosis {
   std::int64_t skipped = 0;
   std::vector<std::int64_t> observed{};  ///< iterations with statistics
   Count not_materialised{};              ///< results of the plan that stay in registers of a fused kernel
+  std::int64_t lost_statistics = 0;      ///< rows that the recording was to hold and does not, of all runs of the file: more than 0, the outcome is of what is left
   Count not_observed{};                  ///< float results of the plan without statistics in the step looked at
   std::vector<Cause> causes{};           ///< gravest first
   std::vector<LayerRoom> layers{};       ///< least room first

@@ -32,6 +32,18 @@ bool recovered(const Evidence& evidence, std::int64_t step) {
   });
 }
 
+bool reaches_nothing(const PlanView& plan, const PlanNode& node) {
+  if (node.record.phase != Phase::forward || plan.feeds_loss(node)) return false;
+  std::vector<const PlanNode*> open{&node};
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    if (open[i]->record.operation == "ema" || open[i]->record.operation == "commit_buffer") return false;
+    for (const TensorId output : open[i]->outputs)
+      for (const std::size_t reader : plan.readers(output))
+        if (const PlanNode* next = &plan.nodes()[reader]; std::find(open.begin(), open.end(), next) == open.end()) open.push_back(next);
+  }
+  return true;
+}
+
 Gravity grade(const Suspect& s, const Cause& cause) {
   switch (cause.kind) {
     case Kind::update_overflowed:

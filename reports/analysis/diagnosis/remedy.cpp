@@ -19,6 +19,11 @@
 namespace ulpscope::reports {
 namespace {
 
+Remedy accumulate_in_fp32() {
+  return config(0, "accumulate gradients in fp32", "train.accumulator_format=fp32",
+                "DeepSpeed: \"data_types\": {\"grad_accum_dtype\": \"fp32\"}; PyTorch: fp32 .grad, which fp32 weights under autocast have", "accumulator_fp32");
+}
+
 void gradient_large(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
   const Fact* unscaled = find(cause, "unscaled_gradient");
   const Format format = parse_format(cause.format).value_or(Format::fp16);
@@ -28,7 +33,11 @@ void gradient_large(const Evidence& e, const Cause& cause, std::vector<Remedy>& 
     const double here = limit(format) / *unscaled->value, most = story.greatest_gradient ? *story.gradient_limit / *story.greatest_gradient : here;
     const double scale = std::exp2(std::ceil(std::log2(std::min(here, most))) - 1.0);
     const bool begins_there = story.policy_known && scaling::is_dynamic(story.policy) && story.scale_first && *story.scale_first <= scale;
-    if (scale > 0.0 && scale < 0x1p100 && !begins_there) list.push_back(scale_to(e, scale));
+    if (scale > 0.0 && scale < 0x1p100 && !begins_there) {
+      list.push_back(scale_to(e, scale));
+      // Of what was computed behind it only that it was infinite is known.
+      if (cause.chain.size() > 1) list.back().change += ", or a lower one: how large what is computed from it becomes does not show while it is infinite";
+    }
   }
   if (e.setting("gradient_format") == cause.format && unscaled != nullptr && unscaled->value.value_or(0.0) >= limit(format))
     list.push_back(config(0, fmt::format("keep the gradients of weights in fp32: {} is beyond {} at a scale of 1, too", amount(*unscaled->value), cause.format),
@@ -96,6 +105,11 @@ Remedy capped_scale(const Evidence& e) {
 }
 
 void of_kind(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
+  const bool too_large = cause.kind == Kind::activation_too_large || cause.kind == Kind::gradient_too_large_for_scale;
+  if (too_large && cause.operation == "accumulate") {   // its format is a setting, whatever the mode
+    list.push_back(accumulate_in_fp32());
+    if (!e.scales()) return;
+  }
   switch (cause.kind) {
     case Kind::activation_too_large:
       return of_activation(e, cause, list);
@@ -172,10 +186,7 @@ void of_kind(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) {
       return sums_in_fp32(e, cause, "reduce", list);
     case Kind::sum_stuck:
       if (cause.operation == "accumulate") {
-        list.push_back(config(0, "accumulate gradients in fp32", "train.accumulator_format=fp32",
-                              "DeepSpeed: \"data_types\": {\"grad_accum_dtype\": \"fp32\"}; PyTorch: fp32 .grad, which "
-                              "fp32 weights under autocast have",
-                              "accumulator_fp32"));
+        list.push_back(accumulate_in_fp32());
         const std::int64_t fewer = std::max<std::int64_t>(1, e.run().micro_batches.value_or(4) / 8);
         list.push_back(config(2, fmt::format("fewer micro-batches, larger ones: {}, with as much more in train.batch", fewer),
                               fmt::format("train.micro_batches={}", fewer), "Hugging Face: gradient_accumulation_steps",

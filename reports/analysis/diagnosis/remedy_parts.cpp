@@ -15,15 +15,17 @@
 namespace ulpscope::reports {
 namespace {
 
+constexpr std::size_t most_named = 4;
+
 /// What reads the result and would store it (or make of it what is as large) in 16 bits: up to four, or the next norm.
 std::vector<std::string> also_in_fp32(const PlanView& plan, const PlanNode& from) {
   std::vector<std::string> names;
   std::vector<const PlanNode*> open{&from};
-  for (std::size_t i = 0; i < open.size() && names.size() < 4; ++i)
+  for (std::size_t i = 0; i < open.size() && names.size() < most_named; ++i)
     for (const TensorId output : open[i]->outputs)
       for (const std::size_t reader : plan.readers(output)) {
         const PlanNode& node = plan.nodes()[reader];
-        if (node.record.phase != Phase::forward || node.outputs.empty() || is_norm(node) || names.size() >= 4) continue;
+        if (node.record.phase != Phase::forward || node.outputs.empty() || is_norm(node) || names.size() >= most_named) continue;
         if (std::find(open.begin(), open.end(), &node) != open.end()) continue;
         const bool narrow = is_16bit(plan.format(node.outputs.front()));
         if (is_view_or_cast(node)) open.push_back(&node);
@@ -50,25 +52,69 @@ const PlanNode* model_node(const PlanView& plan, std::string name) {
   }
 }
 
+namespace {
+
+/// The experiment file asks for the node's formats: that wins over train.keep_fp32. The table that asks for fp32 again; empty: it does not.
+std::string back_to_fp32(const PlanView& plan, const std::string& name) {
+  const PlanNode* node = plan.node(name);
+  if (node == nullptr) return "";
+  const std::string& reason = node->record.format_reason;
+  std::string keys;
+  if (reason.find("override: computes in ") != std::string::npos) keys += ", compute = \"fp32\"";
+  if (reason.find("override: result in ") != std::string::npos) keys += ", output = \"fp32\"";
+  return keys.empty() ? "" : fmt::format("{{nodes = \"{}\"{}}}", name, keys);
+}
+
+/// The operations that a cast is made for, and what reads their results.
+std::vector<std::string> readers_of_cast(const PlanView& plan, const PlanNode& cast) {
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& name) {
+    if (names.size() < most_named && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  };
+  for (const TensorId output : cast.outputs)
+    for (const std::size_t reader : plan.readers(output)) {
+      const PlanNode& node = plan.nodes()[reader];
+      if (node.record.phase == Phase::forward && !is_view_or_cast(node)) add(node.record.name);
+    }
+  for (const std::string& name : also_in_fp32(plan, cast)) add(name);   // behind a view
+  for (const std::string& name : std::vector<std::string>(names))
+    for (const std::string& next : also_in_fp32(plan, *plan.node(name))) add(next);
+  return names;
+}
+
+/// Keys that keep these nodes in fp32.
+std::string keep_fp32_keys(const PlanView& plan, const std::vector<std::string>& names) {
+  std::vector<std::string> kept, tables;
+  for (const std::string& name : names) {
+    const std::string table = back_to_fp32(plan, name);
+    (table.empty() ? kept : tables).push_back(table.empty() ? name : table);
+  }
+  std::string keys = kept.empty() ? "" : fmt::format("train.keep_fp32={}", fmt::join(kept, ","));
+  if (!tables.empty()) keys += fmt::format("{}override = [{}]", keys.empty() ? "" : ", and ", fmt::join(tables, ", "));
+  return keys;
+}
+
+}  // namespace
+
 Remedy keep_fp32(const Evidence& e, const Cause& cause, const char* change) {
   // The key takes operations of the model alone: casts and the backward pass go with them.
   const PlanNode* made_by = model_node(e.plan(), cause.node);
   std::vector<std::string> names;
   if (made_by != nullptr && made_by->record.name == cause.node) names = also_in_fp32(e.plan(), *made_by);
   if (made_by != nullptr && made_by->record.operation == "cast") {
-    const PlanNode* source = made_by->inputs.empty() || !made_by->inputs.front()
-                                 ? nullptr
-                                 : e.plan().producer(e.plan().uncast(*made_by->inputs.front()));
-    if (source == nullptr) names = also_in_fp32(e.plan(), *made_by);
-    else names = {source->record.name};
+    // It is its readers' cast: what they compute in, not what made the number, rounds it.
+    names = readers_of_cast(e.plan(), *made_by);
+    const PlanNode* source = made_by->inputs.empty() || !made_by->inputs.front() ? nullptr : e.plan().producer(e.plan().uncast(*made_by->inputs.front()));
+    if (names.empty() && source != nullptr) names = {source->record.name};
   } else if (made_by != nullptr) {
     names.insert(names.begin(), made_by->record.name);
   }
-  const std::string node = fmt::format("{}", fmt::join(names, ","));
+  const std::string keys = keep_fp32_keys(e.plan(), names);
+  const bool asked = keys.find("override = ") != std::string::npos;
   return {.cost = 2,
-          .change =
-              change != nullptr ? change : fmt::format("keep {} (and what reads it up to the next norm) in fp32", cause.node),
-          .ulpscope = node.empty() ? "" : fmt::format("train.keep_fp32={}", node),
+          .change = (change != nullptr ? change : fmt::format("keep {} (and what reads it up to the next norm) in fp32", cause.node)) +
+                    (asked ? " (leave the override out, or add one: the last that names a node wins)" : ""),
+          .ulpscope = keys,
           .settings = "PyTorch: with torch.autocast(\"cuda\", enabled=False): around it, inputs .float()",
           .mend = "keep_fp32"};
 }

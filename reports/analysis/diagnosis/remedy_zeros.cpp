@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "reports/analysis/diagnosis/remedy_parts.h"
 #include "reports/analysis/diagnosis/words.h"
@@ -94,6 +95,12 @@ void operands_in_fp32(const Evidence& e, const Cause& cause, std::vector<Remedy>
   list.push_back(std::move(wide));
 }
 
+/// The step of the run beside it in fp32 is not finite either.
+bool fails_in_fp32(const Evidence& e, const Cause& cause) {
+  const StepRecord* twin = e.fp32 != nullptr && cause.step ? e.fp32->step(*cause.step) : nullptr;
+  return twin != nullptr && (!twin->finite || (twin->loss && !std::isfinite(*twin->loss)));
+}
+
 /// A difference of numbers that cancel.
 void cancelled(const Evidence& e, const Cause& cause, const PlanNode* node, std::vector<Remedy>& list) {
   if (find(cause, "variance") != nullptr)
@@ -140,7 +147,7 @@ void of_zeros(const Evidence& e, const Cause& cause, std::vector<Remedy>& list) 
     epsilon(node, format, list);
   }
   cancelled(e, cause, node, list);
-  if (is_16bit(format) && find(cause, "cancellation") == nullptr) list.push_back(keep_fp32(e, cause));
+  if (is_16bit(format) && find(cause, "cancellation") == nullptr && !fails_in_fp32(e, cause)) list.push_back(keep_fp32(e, cause));
   if (format == Format::fp16 && vanished) list.push_back(use_bf16());
 }
 
