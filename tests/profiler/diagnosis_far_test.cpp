@@ -65,6 +65,7 @@ TEST_F(VarianceLost, BesideALargeMean) {
   EXPECT_EQ(of("\"fp16\"", around(1000.0, 2.7)).at(0).outcome, Outcome::healthy) << "off by 0.2 of 2.7";
   EXPECT_EQ(of("\"fp16\"", around(1000.0, 0.1), "").at(0).outcome, Outcome::healthy) << "the sum is fp32's, and so is the norm";
   EXPECT_EQ(of("\"fp16\"", around(1000.1, 0.0)).at(0).outcome, Outcome::healthy) << "there is no variance";
+  EXPECT_EQ(of("\"fp16\"", around(100.02, 0.0005)).at(0).outcome, Outcome::healthy) << "beside the epsilon it is nothing";
   EXPECT_EQ(of("\"fp16\"", around(0.0, 0.1)).at(0).outcome, Outcome::healthy);
 }
 
@@ -95,6 +96,9 @@ TEST_F(VarianceLost, BehindAFactor) {
   EXPECT_EQ(c->tensor, "h");
   EXPECT_NEAR(value(*c, "deviation"), 0.1, 1e-4);
   EXPECT_NEAR(value(*c, "rounding"), 0.1, 1e-4);
+  // They become 1000 and 1000.5, 4000 and 4002.
+  const std::string both = "[[1000.2, 1000.3, 1000.2, 1000.3], [1000.3, 1000.2, 1000.3, 1000.2]]";
+  EXPECT_NE(find(of("\"fp16\"", both, rounded_sum, "{name = \"z\", op = \"scale\", inputs = \"h\", factor = 4.0},").at(0), Kind::variance_lost, "ln"), nullptr);
 }
 
 // Rows that are one number each have no variance in fp32 either, which its run or a shadow tells.

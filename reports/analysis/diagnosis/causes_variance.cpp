@@ -158,8 +158,7 @@ std::optional<Lost> lost_in(const Evidence& e, const ObservedStep& step, const P
   if (!read || !(read->noise > 0.0)) return std::nullopt;
   const double epsilon = epsilon_of(norm), variance = read->deviation * read->deviation, noise = read->noise * read->noise;
   Lost lost{.read = *read, .truth = truth_of(e, step, norm)};
-  lost.whole = noise >= much_of_variance * (variance + epsilon) && variance >= much_of_variance * epsilon && read->deviation >= least_deviation * read->rms() &&
-               read->rms() >= far_from_zero * read->deviation;
+  lost.whole = noise >= much_of_variance * (variance + epsilon) && variance >= much_of_variance * epsilon && read->rms() >= far_from_zero * read->deviation;
   const Stat* roots = composed(norm) ? nullptr : step.stat(roots_of(norm), micro_batch);
   if (known(roots)) lost.roots = roots;
   if (const Stat* y = step.stat(norm.outputs.front(), micro_batch); y != nullptr) lost.error = y->shadow_error;
