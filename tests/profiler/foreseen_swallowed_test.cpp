@@ -80,6 +80,8 @@ TEST_F(ForeseenSwallowed, ScoresBeforeASoftmax) {
   const Told beside_a_greater_one = of("fp16", scores("-1e4", plain), still);   // 8 x 1.6 x 1e4 = 1.28e5
   beside_a_greater_one.expect_both("safe", Outcome::harmless);
   EXPECT_EQ(beside_a_greater_one.foreseen("activation_too_large", "s").gravity, Gravity::contained);
+  // The softmax reads what was rounded itself; its greatest finite score is 12.8.
+  of("fp16", scores("-1e4", plain), still, "override = [{nodes = \"p\", compute = \"fp16\"}]").expect_both("safe", Outcome::harmless);
   of("fp16", scores("1e4", plain), still).expect_both("overflow", Outcome::fatal);
   const Told masked = of("fp16", scores("1e4", "{name = \"c\", op = \"causal_mask\", inputs = \"s\"}, {name = \"p\", op = \"softmax\", inputs = \"c\"},\n"), still);
   masked.expect_both("safe", Outcome::harmless);

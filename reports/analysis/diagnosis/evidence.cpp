@@ -10,6 +10,20 @@
 namespace ulpscope::reports {
 namespace {
 
+/// Those that overflow are the greatest: the others lie in what is left of the binades.
+Number greatest_kept(const TensorStatsRecord& row) {
+  std::int64_t beyond = row.overflowed.value_or(0);
+  if (beyond == 0) return row.greatest_magnitude.value_or(0.0);
+  if (!row.histogram) return std::nullopt;
+  const ExponentHistogram& h = *row.histogram;
+  for (std::size_t i = h.counts.size(); i > 0; --i) {
+    const auto here = static_cast<std::int64_t>(h.counts[i - 1]);
+    if (here > beyond) return std::ldexp(1.0, h.first + static_cast<int>(i));
+    beyond -= here;
+  }
+  return 0.0;
+}
+
 Stat stat_of(const TensorStatsRecord& row) {
   Stat s;
   s.elements = row.elements;
@@ -22,6 +36,7 @@ Stat stat_of(const TensorStatsRecord& row) {
   s.lost = row.lost_updates.value_or(0);
   s.least = row.least_magnitude.value_or(0.0);
   s.greatest = row.greatest_magnitude.value_or(0.0);
+  s.greatest_kept = greatest_kept(row);
   s.mean = row.mean;
   s.rms = row.rms;
   s.shadow_error = row.shadow_error;
@@ -62,6 +77,7 @@ void merge(Stat& into, const Stat& from) {
   into.lost += from.lost;
   if (from.least > 0.0 && (into.least == 0.0 || from.least < into.least)) into.least = from.least;
   into.greatest = std::max(into.greatest, from.greatest);
+  into.greatest_kept = into.greatest_kept && from.greatest_kept ? Number(std::max(*into.greatest_kept, *from.greatest_kept)) : std::nullopt;
   if (from.row_error) into.row_error = std::max(into.row_error.value_or(0.0), *from.row_error);
   if (from.shadow_error) into.shadow_error = std::max(into.shadow_error.value_or(0.0), *from.shadow_error);
   if (from.error_greatest) into.error_greatest = std::max(into.error_greatest.value_or(0.0), *from.error_greatest);

@@ -23,6 +23,7 @@ struct Stat {
   std::int64_t lost = 0;  ///< updates, or addends of a sum, that changed nothing
   double least = 0.0;
   double greatest = 0.0;
+  Number greatest_kept{};   ///< what stays finite once it is rounded is no greater; unknown: which binades the others lie in was not recorded
   Number mean{};
   Number rms{};
   Number shadow_error{};    ///< from the fp32 shadow, relative to its rms

@@ -85,7 +85,7 @@ class Judge {
 
   Fate of_input(const PlanNode& node, std::size_t place, const Stat& read, const Range& range, Chain& chain) {
     const std::string& op = node.record.operation;
-    const double others = read.overflowed > 0 ? info(e_.plan().format(*node.inputs[place])).max_finite : read.greatest;
+    const double most = info(e_.plan().format(*node.inputs[place])).max_finite, others = std::min(read.greatest_kept.value_or(most), most);
     if ((op == "div" || op == "expand") && place == 1) return of_division(node, range);
     if (op == "softmax" || op == "cross_entropy") return of_exponentials(node, range, others);
     if (op == "max_pool1d" || op == "max_pool2d") return range.lo >= others ? Fate::same : Fate::unknown;
