@@ -7,7 +7,8 @@
 
 namespace ulpscope {
 
-/// Thrown by Device::allocate. The message says what was asked for and what is in use; the caller knows what for.
+/// Thrown by Device::allocate, whose message says what was asked for and what is in use, and by what needs device memory of its own (the first
+/// launch of a kernel, a graph, a library); the caller knows what for.
 class OutOfMemory : public Error {
  public:
   using Error::Error;

@@ -107,8 +107,7 @@ std::size_t memory_of(std::size_t team, int rows, std::int64_t keys) {
 template <class T, int threads>
 void run(void (*kernel)(AttentionRowsWork, bool), const AttentionRowsWork& w, bool in_memory, int rows, void* stream) {
   const std::size_t shared = memory_of<T>(BlockTeam<threads>::scratch_bytes, in_memory ? rows : 0, w.keys);
-  constexpr std::int64_t small = team_threads / threads;   // so many blocks are as many threads as one of the usual size
-  launch_team(kernel, blocks_for((w.rows + small - 1) / small) * small, threads, shared, stream, w, in_memory);
+  launch_team(kernel, blocks_for(w.rows, threads), threads, shared, stream, w, in_memory);
 }
 
 }  // namespace

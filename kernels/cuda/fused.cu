@@ -332,7 +332,7 @@ void run_fused(const Launch& l) {
   const std::size_t shared = shared_bytes(chain);
   if (!fits || shared > most_shared_bytes || is_counted(fused)) return run_one_by_one(l, fused);
   const std::int64_t runs = (chain.elements + run_length - 1) / run_length;
-  launch_team(fused_kernel, blocks_for((runs + fused_threads - 1) / fused_threads), fused_threads, shared, l.stream, chain,
+  launch_team(fused_kernel, blocks_for((runs + fused_threads - 1) / fused_threads, fused_threads), fused_threads, shared, l.stream, chain,
               static_cast<const StepState*>(l.state));
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "kernels/error.h"
+#include "kernels/out_of_memory.h"
 
 #define ULPSCOPE_KERNEL static __global__
 #define ULPSCOPE_DEVICE static __device__ __forceinline__
@@ -40,10 +41,14 @@ __device__ __forceinline__ void atomic_min(std::uint64_t* place, std::uint64_t x
   atomicMin(reinterpret_cast<unsigned long long*>(place), static_cast<unsigned long long>(x));
 }
 
-/// Throws Error with CUDA's own words, and what was being done.
+/// Throws Error with CUDA's own words, and what was being done; OutOfMemory where that is why: the first launch of a kernel, a graph and pinned
+/// memory need some, too. The error is taken off the thread: the next call would be told of it again.
 inline void expect(cudaError_t status, const char* what) {
-  if (status != cudaSuccess)
-    throw Error(std::string("cuda: ") + what + ": " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")");
+  if (status == cudaSuccess) return;
+  (void)cudaGetLastError();
+  const std::string words = std::string("cuda: ") + what + ": " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")";
+  if (status == cudaErrorMemoryAllocation) throw OutOfMemory(words);
+  throw Error(words);
 }
 
 /// Kernels with barriers, and with dynamic shared memory.

@@ -32,6 +32,13 @@ inline constexpr int team_threads = 256;   ///< of a block: the lanes of the red
 /// more than there is work.
 std::int64_t blocks_for(std::int64_t pieces);
 
+/// The same of blocks with fewer threads than team_threads: as many more of them, so that the device holds as many threads.
+inline std::int64_t blocks_for(std::int64_t pieces, int threads) {
+  const std::int64_t small = threads < team_threads ? team_threads / threads : 1;
+  const std::int64_t blocks = blocks_for((pieces + small - 1) / small) * small;
+  return blocks < pieces ? blocks : pieces;
+}
+
 /// Device memory to observe with, of one device: valid until it is asked for again. 256-byte aligned.
 void* observation_memory(void* stream, std::size_t bytes);
 

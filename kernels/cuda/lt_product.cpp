@@ -8,6 +8,7 @@
 #include <string>
 
 #include "kernels/error.h"
+#include "kernels/out_of_memory.h"
 
 namespace ulpscope::cuda {
 namespace {
@@ -16,8 +17,10 @@ namespace {
 constexpr std::size_t workspace_cap = std::size_t{32} << 20;
 
 void expect(cublasStatus_t status, const std::string& what) {
-  if (status != CUBLAS_STATUS_SUCCESS)
-    throw Error("cuBLASLt: " + what + ": " + cublasLtGetStatusString(status) + " (" + cublasLtGetStatusName(status) + ")");
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  const std::string words = "cuBLASLt: " + what + ": " + cublasLtGetStatusString(status) + " (" + cublasLtGetStatusName(status) + ")";
+  if (status == CUBLAS_STATUS_ALLOC_FAILED) throw OutOfMemory(words);
+  throw Error(words);
 }
 
 cudaDataType_t type_of(Format format) {

@@ -102,7 +102,7 @@ void run_sum_trailing(const Launch& l) {
   Observation<T> observation(l);
   const Result write = observation.result(0, y);
   if (shape.length <= short_row) {
-    launch_team(row_sum_kernel<T, 32>, blocks_for(shape.rows), 32, 0, l.stream, x, shape.rows, shape.length, write);
+    launch_team(row_sum_kernel<T, 32>, blocks_for(shape.rows, 32), 32, 0, l.stream, x, shape.rows, shape.length, write);
   } else {
     launch_team(row_sum_kernel<T, team_threads>, blocks_for(shape.rows), team_threads, 0, l.stream, x, shape.rows, shape.length, write);
   }

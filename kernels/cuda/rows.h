@@ -242,7 +242,9 @@ struct RowLaunch {
     } else if (Body::writes && in_place && lies_ready<T>(write.view)) {
       o.write_place = RowPlace::own;
     }
-    launch_team(row_kernel<T, Team, Body>, p.blocks, Team::size, p.shared, launch.stream, o, body, setup);
+    // Without a workspace no block has one of its own.
+    const std::int64_t blocks = p.workspace == 0 ? blocks_for(operands.rows, Team::size) : p.blocks;
+    launch_team(row_kernel<T, Team, Body>, blocks, Team::size, p.shared, launch.stream, o, body, setup);
   }
 };
 
