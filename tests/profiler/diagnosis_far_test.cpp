@@ -59,7 +59,7 @@ TEST_F(VarianceLost, BesideALargeMean) {
   EXPECT_NEAR(value(*c, "rounding"), 0.1, 1e-4);
   EXPECT_NEAR(value(*c, "share"), 1.0, 1e-3);
   EXPECT_THAT(c->what, AllOf(HasSubstr("in each of its 2 rows all values fall together"), HasSubstr("unless every row is the same number throughout")));
-  EXPECT_EQ(c->remedies.front().ulpscope, "train.keep_fp32=h");
+  EXPECT_EQ(c->remedies.front().ulpscope, "override = [{nodes = \"h\", output = \"fp32\"}]") << "an override makes it fp16";
   EXPECT_THAT(c->remedies.front().change, HasSubstr("bf16 is no help"));
   EXPECT_EQ(of("\"fp16\"", around(1000.0, 1.0)).at(0).outcome, Outcome::healthy) << "exact there";
   EXPECT_EQ(of("\"fp16\"", around(1000.0, 2.7)).at(0).outcome, Outcome::healthy) << "off by 0.2 of 2.7";

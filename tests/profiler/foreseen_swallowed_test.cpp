@@ -49,7 +49,8 @@ TEST_F(ForeseenSwallowed, ReplacedOrBounded) {
                         Case{rows("-3e4", of_y("op = \"relu\"")), "safe", Outcome::harmless, Gravity::contained}, Case{rows("3e4", of_y("op = \"relu\"")), "overflow", Outcome::fatal, Gravity::fatal},
                         Case{rows("3e4", of_y("op = \"tanh\"")), "safe", Outcome::harmless, Gravity::contained}, Case{rows("-3e4", of_y("op = \"sigmoid\"")), "safe", Outcome::harmless, Gravity::contained},
                         Case{rows("3e4", of_y("op = \"clamp\", min = -6.0, max = 6.0")), "safe", Outcome::harmless, Gravity::contained},
-                        Case{rows("3e4", of_y("op = \"clamp\", min = -9e4, max = 9e4")), "overflow", Outcome::fatal, Gravity::fatal}}) {
+                        // The bound itself is beyond fp16: of the infinity it is what it is of the value, and overflows in its own rounding.
+                        Case{rows("3e4", of_y("op = \"clamp\", min = -9e4, max = 9e4")), "overflow", Outcome::fatal, Gravity::contained}}) {
     const Told told = of("fp16", c.nodes, still);
     told.expect_both(c.forecast, c.outcome);
     EXPECT_EQ(told.foreseen("activation_too_large", "y").gravity, c.gravity) << c.nodes;

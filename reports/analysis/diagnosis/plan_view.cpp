@@ -98,6 +98,17 @@ void PlanView::find_loss() {
     best = producer(*loss_);
   }
   if (best != nullptr) loss_ = best->outputs.front();
+  // A loss that is a sum hands its gradient on as it is: what begins the backward pass is one of its addends.
+  for (int guard = 0; guard < 8 && loss_; ++guard) {
+    const PlanNode* sum = nullptr;
+    for (const std::size_t reader : readers(*loss_)) {
+      const PlanNode& node = nodes_[reader];
+      const bool adds = node.record.operation == "add" || (node.record.operation == "sub" && node.inputs.front() == loss_);
+      if (adds && node.record.phase == Phase::forward && !node.outputs.empty() && elements(node.record.outputs.front().shape) == 1) sum = &node;
+    }
+    if (sum == nullptr) break;
+    loss_ = sum->outputs.front();
+  }
   std::vector<TensorId> open;
   if (loss_) open.push_back(*loss_);
   while (!open.empty()) {
