@@ -115,13 +115,14 @@ void foresee_overflows(const PredictionInput& input, std::vector<Foreseen>& foun
 
 void foresee_what_happened(const PredictionInput& input, std::vector<Foreseen>& found) {
   if (!input.followed) return;
-  for (const auto& [cause, order] : input.followed->faults) {
+  for (const RehearsedFault& fault : input.followed->faults) {
+    const Cause& cause = fault.cause;
     const bool known = std::any_of(found.begin(), found.end(), [&](const Foreseen& f) { return f.gravity == Gravity::fatal && (f.tensor == cause.tensor || (!f.node.empty() && f.node == cause.node)); });
     if (known) continue;
     Foreseen f{.kind = std::string(name(cause.kind)), .gravity = Gravity::fatal, .node = cause.node, .operation = cause.operation, .phase = cause.phase, .tensor = cause.tensor, .format = cause.format};
     f.what = fmt::format("the same step was made in {}: {}", input.mode, cause.what);
     f.facts = cause.facts;
-    f.order = order;
+    f.order = fault.order;
     f.overflow = true;
     found.push_back(std::move(f));
   }
