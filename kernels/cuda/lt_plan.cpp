@@ -157,13 +157,12 @@ std::string to_string(const LtCall& call) {
 }
 
 Format operand_format(std::initializer_list<Format> stored, Format multiply) {
-  if (!is_16bit(multiply) && multiply != Format::fp32 && multiply != Format::tf32)
+  if (is_16bit(multiply)) return multiply;
+  if (multiply != Format::fp32 && multiply != Format::tf32)
     throw Error(std::string("matmul: there are no products of operands in ") + name(multiply) + " on a GPU; there are fp32, tf32, fp16 and bf16");
-  for (const Format narrow : {Format::fp16, Format::bf16}) {
-    const bool holds = std::all_of(stored.begin(), stored.end(), [&](Format f) { return !needs_rounding(needs_rounding(f, multiply) ? multiply : f, narrow); });
-    if (holds) return narrow;
-  }
-  return multiply == Format::tf32 ? Format::fp32 : multiply;
+  for (const Format narrow : {Format::fp16, Format::bf16})
+    if (std::all_of(stored.begin(), stored.end(), [&](Format f) { return !needs_rounding(f, narrow); })) return narrow;
+  return Format::fp32;
 }
 
 ProductPlan plan_product(const Launch& launch, Format compute, std::size_t library_bytes, LtLeft left) {

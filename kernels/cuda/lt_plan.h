@@ -83,9 +83,8 @@ struct LtLeft {
 /// Throws Error naming the views that do not fit.
 ProductPlan plan_product(const Launch& launch, Format compute, std::size_t library_bytes, LtLeft left = {});
 
-/// What operands of these formats are handed to the library as, where MatmulParams::multiply is this: fp16 or bf16 if all of them are
-/// numbers of it, as they are stored or once they are rounded to `multiply` (the matrix units multiply those exactly and sum in fp32);
-/// else `multiply`, fp32 for tf32. Throws Error for a format that no multiplier here has.
+/// What operands of these formats are handed to the library as, where MatmulParams::multiply is this: `multiply` if that has 16 bits (they are
+/// rounded to it); fp16 or bf16 if all of them are numbers of it (the matrix units multiply those exactly and sum in fp32); else fp32. Throws Error for a format that no multiplier here has.
 Format operand_format(std::initializer_list<Format> stored, Format multiply);
 
 }  // namespace ulpscope::cuda

@@ -84,9 +84,8 @@ TEST_F(ProgramTest, UnknownCommandAndFlags) {
   EXPECT_THAT(mistake({"plan", file("tiny.toml"), "second.toml"}), HasSubstr("one argument too many"));
   EXPECT_THAT(mistake({"run", file("tiny.toml"), "--steps"}), HasSubstr("--steps"));
   for (const std::vector<std::string>& empty : {std::vector<std::string>{"--data", ""}, {"--data="}, {"-o", ""}, {"--modes", ""}}) {
-    std::vector<std::string> words{"run", file("tiny.toml")};
-    words.insert(words.end(), empty.begin(), empty.end());
-    words.insert(words.end(), {"--steps", "2"});
+    std::vector<std::string> words{"run", file("tiny.toml"), "--steps", "2"};
+    words.insert(words.begin() + 2, empty.begin(), empty.end());   // what follows is not taken for the value
     EXPECT_THAT(mistake(words), HasSubstr("its value is empty")) << empty.front();
   }
   EXPECT_THAT(mistake({"diagnose", file("tiny.toml"), "--mode", "bf16", "--predict", "--seed", "-1"}), HasSubstr("--seed -1: seeds are whole numbers from 0"));

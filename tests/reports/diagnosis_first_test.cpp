@@ -149,6 +149,7 @@ TEST_F(DiagnosisFirstTest, DamageThatReachesNothingIsContained) {
     EXPECT_EQ(d.causes.at(0).kind, Kind::sum_stuck) << d.causes[0].what;
     EXPECT_EQ(d.causes[0].gravity, reader.empty() ? Gravity::contained : Gravity::damage) << reader;
     EXPECT_EQ(d.outcome, reader.empty() ? Outcome::harmless : Outcome::damaged) << reader << d.verdict;
+    EXPECT_EQ(d.verdict.find("what goes wrong in s reaches neither the loss") != std::string::npos, reader.empty()) << d.verdict;
   }
 }
 

@@ -112,10 +112,11 @@ std::string of_outcome(const Evidence& evidence, const StepStory& story, const R
       return healthy(story, run);
     case Outcome::harmless: {
       const Cause& cause = *first_of(run, Gravity::contained);
+      const bool leaves = std::any_of(cause.facts.begin(), cause.facts.end(), [](const Fact& f) { return f.key == "not_finite"; });
       return fmt::format(
-          "harmless ({}): what leaves its format in {} reaches neither the loss nor a gradient nor a weight; {} of {} "
+          "harmless ({}): what {} in {} reaches neither the loss nor a gradient nor a weight; {} of {} "
           "applied",
-          name(cause.kind), cause.node.empty() ? cause.tensor : cause.node, story.applied,
+          name(cause.kind), leaves ? "leaves its format" : "goes wrong", cause.node.empty() ? cause.tensor : cause.node, story.applied,
           counted(story.steps, "step"));
     }
     case Outcome::untrained:
