@@ -209,6 +209,7 @@ std::string Session::how_run(const Trial& trial, std::int64_t runs) const {
   }
   if (runs > 1) text += fmt::format(", {} runs", runs);
   if (!trial.remark.empty()) text += ": " + trial.remark;
+  if (!trial.gaps.empty()) text += "; " + trial.gaps;
   return text;
 }
 

@@ -111,7 +111,7 @@ Trial Trials::run(const Experiment& experiment, const engine::TrainerState* star
     }
     trial.stopped = end.status == reports::RunStatus::interrupted;
     kept([&] { writer.close(); });
-    if (writer.dropped() > 0) trial.remark = fmt::format("{} rows of its statistics came faster than they were written, and are missing", writer.dropped());
+    if (writer.dropped() > 0) trial.gaps = fmt::format("{} rows of its statistics came faster than they were written, and are missing", writer.dropped());
   }
   trial.first_step = start != nullptr ? start->iteration : 0;
   const reports::RunFileReader file(path);

@@ -30,6 +30,7 @@ struct Trial {
   std::int64_t skipped = 0;      ///< of the steps done
   ScaleCourse scale{};           ///< unless it scales no loss, or by a fixed number
   std::string remark{};          ///< why it is as long as it is, where it is not as long as the others or as it should be
+  std::string gaps{};            ///< what its recording lacks; empty: nothing
   std::optional<std::int64_t> first_skipped{};   ///< iteration
   reports::Number step_seconds{};   ///< median of the steps that nobody looked into; unknown with less than three
   reports::Provenance time_provenance = reports::Provenance::unknown;
