@@ -5,7 +5,8 @@
 set -euo pipefail
 viewer=$1 ulpscope=$2 screenshot=$3 folder=$4 size=${5:-1280x800}
 if [ -z "${ON_A_DISPLAY:-}" ]; then
-  exec env ON_A_DISPLAY=yes xvfb-run -a -s "-screen 0 ${size}x24" "$BASH" "$0" "$@"
+  # A server that begins anew when its last client goes takes no other in that moment.
+  exec env ON_A_DISPLAY=yes xvfb-run -a -s "-screen 0 ${size}x24 -noreset" "$BASH" "$0" "$@"
 fi
 mkdir -p "$folder"
 scratch=$(mktemp -d)
